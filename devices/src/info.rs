@@ -93,13 +93,19 @@ fn cause(reason: LoadError) -> String {
 }
 
 impl DeviceInfo {
+    /// The machine of this name, if its speeds were measured before the program was built.
+    #[must_use]
+    pub fn described(&self) -> Option<&'static Machine> {
+        let machines = Machine::known().iter().map(|known| &known.machine);
+        machines.into_iter().find(|machine| machine.name == self.name)
+    }
+
     /// What the planner knows of it: the machine of this name, or one like the H200 with as many
     /// multiprocessors, as much cache and memory, at the speeds that the driver states.
     #[must_use]
     pub fn machine(&self) -> Machine {
-        let known = [Machine::h200(), Machine::a100()];
-        if let Some(known) = known.into_iter().find(|known| known.name == self.name) {
-            return known;
+        if let Some(known) = self.described() {
+            return known.clone();
         }
         let like = Machine::h200();
         let cores = self.multiprocessors as f64 * self.clock_hz

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `stencil.plan`, and what is built in.
 
+use std::iter;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -15,9 +17,6 @@ use stencil::{Dtype, Shape};
 use crate::choices::{self, Arguments, Choices};
 use crate::numbers::{count, extents};
 use crate::{arrays, errors, worker};
-
-/// What may be planned for.
-const MACHINES: [&str; 3] = ["this", "h200", "a100"];
 
 /// Every way to compute a job; see `stencil/__init__.py`.
 #[pyfunction]
@@ -36,12 +35,14 @@ pub fn plan(
     let machine = choices::text("machine", machine, "a name")?;
     let described = match &*machine.to_ascii_lowercase() {
         "this" => None,
-        "h200" => Some(Machine::h200()),
-        "a100" => Some(Machine::a100()),
-        _ => {
-            let known = MACHINES.map(str::to_owned).to_vec();
-            return Err(errors::unknown(py, "machine", &UnknownName { name: machine, known }));
-        }
+        key => match Machine::find(key) {
+            None => {
+                let known = Machine::known().iter().map(|known| known.key);
+                let known = iter::once("this").chain(known).map(str::to_owned).collect();
+                return Err(errors::unknown(py, "machine", &UnknownName { name: machine, known }));
+            }
+            found => found,
+        },
     };
     let planned = worker::once(py, move |_| {
         let shape = Shape::new(&shape)?;

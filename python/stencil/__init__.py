@@ -207,7 +207,7 @@ def plan(
     """Every way to compute a job, the fastest first, and why the others are none.
 
     `shape` has the extents of the array, slowest axis first; an int is that of a single axis. `machine` is "this",
-    "h200" or "a100". The other arguments are those of `run` and of `help(stencil)`. Nothing is computed.
+    "h200", "h100" or "a100". The other arguments are those of `run` and of `help(stencil)`. Nothing is computed.
 
     The result is a dict: `ranked`, a list of dicts with `engine`, `kernel`, `fuse`, `chain`, `seconds_per_step` and
     `gstencils_per_s` (10**9 points a second); `rejected`, with `refusal`; `machine` and `figures`.

@@ -43,7 +43,7 @@ __version__: str
 _Engine = Literal["auto", "sparse", "dense", "cuda", "cpu", "fft", "emulate"]
 _Dtype = Literal["f16", "bf16", "tf32", "f32", "f64"]
 _Verify = Literal["full", "sample", "off"]
-_Machine = Literal["this", "h200", "a100"]
+_Machine = Literal["this", "h200", "h100", "a100"]
 _Device = Literal["cpu", "cuda"]
 # Besides "constant=V", "flux=G" and texts such as "x:periodic,y-:edge".
 _Kind = Literal["zero", "periodic", "reflect", "symmetric", "edge"]

@@ -75,7 +75,7 @@ TOLD = [
     (lambda: stencil.plan("star2d1r", 64), ValueError, "size 64 has 1 axes", {"dims": 2}, "give an array or a shape of 2"),
     (lambda: stencil.plan("star2d1r", (64, 0)), ValueError, "shape=0 is no number from 1 to", {}, "give shape"),
     (lambda: stencil.plan("star2d1r", (64, 64), -1), ValueError, "steps=-1", {}, "give steps"),
-    (lambda: stencil.plan("star2d1r", (64, 64), machine="h300"), ValueError, "h200, a100", {}, 'did you mean machine="h200"'),
+    (lambda: stencil.plan("star2d1r", (64, 64), machine="h300"), ValueError, "h200, h100, a100", {}, 'did you mean machine="h200"'),
 ]
 
 # A call, and what is told of an argument whose type makes no sense.

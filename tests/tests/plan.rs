@@ -99,13 +99,13 @@ fn what_cannot_be_planned_is_refused_with_a_remedy() {
         &format!(
             "error: {machine}: invalid type: integer `3`, expected a string at line 1 column 10\n  \
              help: a machine is JSON: name, source, multiprocessors, clock_hz, copy_bytes_per_s, \
-             and half, single, double with cuda, dense, sparse in flop/s; h200 and a100 are built in"
+             and half, single, double with cuda, dense, sparse in flop/s; h200, h100 and a100 are built in"
         ),
     );
     refused(
         &["star2d1r", "--machine", "v100"],
         "error: v100: there is no such file, and no machine of that name is built in\n  \
          help: a machine is JSON: name, source, multiprocessors, clock_hz, copy_bytes_per_s, and \
-         half, single, double with cuda, dense, sparse in flop/s; h200 and a100 are built in",
+         half, single, double with cuda, dense, sparse in flop/s; h200, h100 and a100 are built in",
     );
 }

@@ -86,27 +86,58 @@ impl From<Element> for Precision {
     }
 }
 
-/// A description that this crate carries.
-fn carried(text: &str) -> Machine {
-    serde_json::from_str(text).expect("a test reads it")
+/// A GPU that this crate describes.
+#[derive(Debug)]
+pub struct Known {
+    /// Its short name, as `--machine` takes it.
+    pub key: &'static str,
+    /// What it can do.
+    pub machine: Machine,
 }
 
+/// The GPUs that this crate describes, each in a file of its own.
+const DESCRIBED: [(&str, &str); 3] = [
+    ("h200", include_str!("../machines/h200.json")),
+    ("h100", include_str!("../machines/h100.json")),
+    ("a100", include_str!("../machines/a100.json")),
+];
+
 impl Machine {
-    /// NVIDIA H200 (SXM). Tensor cores, clock and copy were measured; CUDA cores are from the data
-    /// sheet. f16 sums in f32 take the f32 pipeline.
+    /// All GPUs that this crate describes: the H200 (SXM) and the H100 (SXM, 80 GB), whose tensor cores, clock and copy
+    /// were measured, and the A100 80 GB (PCIe), on which the papers measure, from its data sheet. f16 sums in f32 take
+    /// the f32 pipeline.
     #[must_use]
-    pub fn h200() -> Self {
-        static H200: LazyLock<Machine> =
-            LazyLock::new(|| carried(include_str!("../machines/h200.json")));
-        H200.clone()
+    pub fn known() -> &'static [Known] {
+        static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+            let parse = |text| serde_json::from_str(text).expect("a test reads it");
+            DESCRIBED.map(|(key, text)| Known { key, machine: parse(text) }).into()
+        });
+        &KNOWN
     }
 
-    /// NVIDIA A100 80 GB (PCIe), which the papers measure on; all from its data sheet.
+    /// The described GPU of a short name.
+    ///
+    /// ```
+    /// use transform::machine::Machine;
+    ///
+    /// assert_eq!(Machine::find("h100").unwrap().multiprocessors, 132);
+    /// assert!(Machine::find("h1000").is_none());
+    /// ```
+    #[must_use]
+    pub fn find(key: &str) -> Option<Self> {
+        Self::known().iter().find(|known| known.key == key).map(|known| known.machine.clone())
+    }
+
+    /// The H200, which the emulator stands for.
+    #[must_use]
+    pub fn h200() -> Self {
+        Self::find("h200").expect("it is described")
+    }
+
+    /// The A100, on which the papers measure.
     #[must_use]
     pub fn a100() -> Self {
-        static A100: LazyLock<Machine> =
-            LazyLock::new(|| carried(include_str!("../machines/a100.json")));
-        A100.clone()
+        Self::find("a100").expect("it is described")
     }
 
     /// The rates of a type.
@@ -140,6 +171,17 @@ impl Machine {
 mod tests {
     use super::*;
     use cuda_mma::fragment::M16N8K32;
+
+    #[test]
+    fn described_gpus_differ_in_key_and_name() {
+        let known = Machine::known();
+        for (number, one) in known.iter().enumerate() {
+            let others = &known[..number];
+            assert!(
+                others.iter().all(|it| it.key != one.key && it.machine.name != one.machine.name)
+            );
+        }
+    }
 
     #[test]
     fn cycles_are_those_measured() {

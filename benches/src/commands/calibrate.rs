@@ -6,13 +6,12 @@ use clap::Args;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use stencil::families::cost::Cost;
 use stencil::families::find;
 use stencil::plan::calibration::{Calibration, Efficiency, RimEfficiency};
 use stencil::plan::{Target, on_gpu};
-use stencil::problem::boundary::Side;
 use stencil::{Boundary, Depth, Job, Shape};
 use transform::catalogue;
 use transform::machine::Machine;
@@ -20,12 +19,9 @@ use transform::machine::Machine;
 /// Fit the planner to measurements.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// What `gpu-candidates` printed
-    #[arg(long)]
-    zero: PathBuf,
-    /// What `gpu-candidates --periodic` printed
-    #[arg(long)]
-    periodic: PathBuf,
+    /// What `gpu-candidates` printed, a file for each GPU, called as `host plan --machine` calls it: h200.csv
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
     /// Kernels to fit, also for points near the boundary, by how their names start; all others stay as the program
     /// has them
     #[arg(long, value_delimiter = ',')]
@@ -42,17 +38,18 @@ pub struct Arguments {
 }
 
 /// How often kernels and those for points near the boundary are fitted in turns.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 10;
 
-/// Starts of a search.
+/// Starts of the first search; later ones go on from what was found.
 const STARTS: usize = 12;
 
 /// A line of `gpu-candidates`.
 #[derive(Deserialize)]
 struct Line {
     stencil: String,
-    shape: Vec<usize>,
+    shape: String,
     dtype: String,
+    boundary: String,
     engine: String,
     kernel: String,
     fuse: usize,
@@ -62,6 +59,7 @@ struct Line {
 
 /// A measured candidate with what it costs.
 struct Sample {
+    machine: &'static Machine,
     cost: Cost,
     seconds: f64,
     name: String,
@@ -71,13 +69,19 @@ struct Sample {
     is_narrow: bool,
 }
 
+impl Sample {
+    /// Predicted seconds of a step.
+    fn predicted(&self, calibration: &Calibration) -> f64 {
+        calibration.seconds_per_step(&self.cost, self.machine)
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: Arguments) {
-    let machine = Machine::h200();
-    let mut samples = read(&arguments.zero, Side::Zero);
-    samples.extend(read(&arguments.periodic, Side::Periodic));
+    let samples: Vec<Sample> = arguments.files.iter().flat_map(|file| read(file)).collect();
+    let machines: BTreeSet<&str> = samples.iter().map(|one| &*one.machine.name).collect();
     let mut calibration = Calibration {
-        machine: machine.name.clone(),
+        machines: machines.into_iter().map(str::to_owned).collect(),
         commit: arguments.commit,
         driver: arguments.driver,
         date: arguments.date,
@@ -85,7 +89,15 @@ pub fn run(arguments: Arguments) {
         rims: BTreeMap::new(),
     };
     if !arguments.only.is_empty() {
-        let is_fitted = |class: &str| arguments.only.iter().any(|start| class.starts_with(start));
+        let classes = |one: &Sample| {
+            let rim = one.cost.rim.as_ref().map(|rim| rim.class(one.cost.dims));
+            [Some(one.cost.class.clone()), rim]
+        };
+        let sampled: BTreeSet<String> = samples.iter().flat_map(classes).flatten().collect();
+        let is_fitted = |class: &str| {
+            let is_named = arguments.only.iter().any(|start| class.starts_with(start));
+            is_named && sampled.contains(class)
+        };
         let Calibration { kernels, rims, .. } = Calibration::built_in().clone();
         calibration.kernels = kernels;
         calibration.kernels.retain(|class, _| !is_fitted(class));
@@ -109,54 +121,57 @@ pub fn run(arguments: Arguments) {
             calibration.rims.entry(rim.class(sample.cost.dims)).or_insert(start);
         }
     }
-    for _ in 0..ROUNDS {
-        fit_rims(&mut calibration, &known, &samples, &machine);
-        fit_kernels(&mut calibration, &known, &samples, &machine);
+    for round in 0..ROUNDS {
+        let starts = if round == 0 { STARTS } else { 1 };
+        fit_rims(&mut calibration, &known, &samples, starts);
+        fit_kernels(&mut calibration, &known, &samples, starts);
     }
-    fit_sizes(&mut calibration, &known, &samples, &machine);
-    report(&calibration, &samples, &machine);
-    regret(&calibration, &samples, &machine);
+    fit_sizes(&mut calibration, &known, &samples);
+    report(&calibration, &samples);
+    regret(&calibration, &samples);
     print!("{}", toml::to_string(&calibration).expect("plain data"));
 }
 
-fn read(path: &PathBuf, side: Side) -> Vec<Sample> {
-    let text = std::fs::read_to_string(path).expect("a file that can be read");
-    let sample = |line: &str| {
-        let line: Line = serde_json::from_str(line).expect("a line of gpu-candidates");
-        let stencil = catalogue::find(&line.stencil).expect("a name of the catalogue");
-        let shape = Shape::new(&line.shape).expect("a grid");
-        // Kernels of `direct` are not named after their family, and had no names once.
-        let family = line.kernel.split('_').next().and_then(|name| find(name).ok());
-        let direct = (line.engine == "cuda").then_some("direct");
-        let family = family.map(|family| family.name()).or(direct);
-        let dtype = line.dtype.parse().expect("an element type");
-        let (fuse, chain) = (Depth::Steps(line.fuse), Depth::Steps(line.chain));
-        let boundary = Boundary { sides: [[side; 2]; 3] };
-        let job = Job::new(stencil, shape, dtype, 1 << 20);
-        let job = Job { boundary, fuse, chain, kernel: family, ..job };
-        let target = Target::described(Machine::h200());
-        let planned = on_gpu(&target, &job);
-        let found = planned.ranked.into_iter().find(|candidate| {
-            let of_engine = candidate.engine == line.engine;
-            of_engine && (line.kernel.is_empty() || candidate.kernel == line.kernel)
-        })?;
-        let problem = format!("{} {shape} {} {side:?}", line.stencil, line.dtype);
-        let name = format!("{} fuse {} chain {}", found.kernel, line.fuse, line.chain);
-        let is_narrow = shape.dims() == 2 && 100 * shape.extents()[1] < shape.extents()[2];
-        Some(Sample { cost: found.cost?, seconds: line.seconds_per_step, name, problem, is_narrow })
-    };
-    text.lines().filter_map(sample).collect()
+fn read(path: &Path) -> Vec<Sample> {
+    let key = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let known = Machine::known().iter().find(|known| known.key == key);
+    let machine = &known.expect("the file is called after a GPU that is described").machine;
+    let mut reader = csv::Reader::from_path(path).expect("a file that can be read");
+    let lines = reader.deserialize().map(|line| line.expect("a line of gpu-candidates"));
+    lines.filter_map(|line| sample(line, machine)).collect()
+}
+
+/// What a line says, if the planner still has the candidate.
+fn sample(line: Line, machine: &'static Machine) -> Option<Sample> {
+    let stencil = catalogue::find(&line.stencil).expect("a name of the catalogue");
+    let shape: Shape = line.shape.parse().expect("a grid");
+    // Kernels of `direct` are not named after their family, and had no names once.
+    let family = line.kernel.split('_').next().and_then(|name| find(name).ok());
+    let direct = (line.engine == "cuda").then_some("direct");
+    let family = family.map(|family| family.name()).or(direct);
+    let dtype = line.dtype.parse().expect("an element type");
+    let (fuse, chain) = (Depth::Steps(line.fuse), Depth::Steps(line.chain));
+    let boundary = Boundary::parse(&line.boundary, shape.dims()).expect("a boundary");
+    let job = Job::new(stencil, shape, dtype, 1 << 20);
+    let job = Job { boundary, fuse, chain, kernel: family, ..job };
+    let planned = on_gpu(&Target::described(machine.clone()), &job);
+    let found = planned.ranked.into_iter().find(|candidate| {
+        let of_engine = candidate.engine == line.engine;
+        of_engine && (line.kernel.is_empty() || candidate.kernel == line.kernel)
+    })?;
+    let problem =
+        format!("{} {shape} {} {} {}", line.stencil, line.dtype, line.boundary, machine.name);
+    let name = format!("{} fuse {} chain {}", found.kernel, line.fuse, line.chain);
+    let is_narrow = shape.dims() == 2 && 100 * shape.extents()[1] < shape.extents()[2];
+    let seconds = line.seconds_per_step;
+    Some(Sample { machine, cost: found.cost?, seconds, name, problem, is_narrow })
 }
 
 /// The mean of how far off predictions are, as logarithms.
-fn off<'a>(
-    calibration: &Calibration,
-    samples: impl Iterator<Item = &'a Sample>,
-    machine: &Machine,
-) -> f64 {
+fn off<'a>(calibration: &Calibration, samples: impl Iterator<Item = &'a Sample>) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for sample in samples {
-        let predicted = calibration.seconds_per_step(&sample.cost, machine);
+        let predicted = sample.predicted(calibration);
         let ratio = (predicted / sample.seconds).ln();
         sum += ratio * ratio / (1.0 + ratio.abs());
         count += 1.0;
@@ -169,7 +184,7 @@ fn fit_kernels(
     calibration: &mut Calibration,
     known: &Calibration,
     samples: &[Sample],
-    machine: &Machine,
+    starts: usize,
 ) {
     let names: Vec<String> = calibration.kernels.keys().cloned().collect();
     for name in names.into_iter().filter(|name| !known.kernels.contains_key(name)) {
@@ -178,6 +193,18 @@ fn fit_kernels(
             own.iter().copied().filter(|one| one.cost.rim.is_none()).collect();
         let by_table = own.iter().any(|one| one.cost.work > 0.0);
         let own = if alone.len() >= 4 && !by_table { alone } else { own };
+        let now = &calibration.kernels[&name];
+        let start = match starts {
+            1 => [
+                now.start_us,
+                now.cached,
+                now.streamed,
+                now.cycles,
+                now.cycles_each.max(1e-6),
+                now.start_each_us.max(1e-6),
+            ],
+            _ => [3.0, 1.5, 0.9, 10.0, 4.0, 0.02],
+        };
         let mut value = |p: &[f64]| {
             let efficiency = Efficiency {
                 start_us: p[0],
@@ -189,46 +216,41 @@ fn fit_kernels(
                 sizes: Vec::new(),
             };
             *calibration.kernels.get_mut(&name).expect("it has an entry") = efficiency;
-            off(calibration, own.iter().copied(), machine)
+            off(calibration, own.iter().copied())
         };
-        let best = search(&[3.0, 1.5, 0.9, 10.0, 4.0, 0.02], &mut value);
+        let best = search(&start, starts, &mut value);
         value(&best);
     }
 }
 
-fn fit_rims(
-    calibration: &mut Calibration,
-    known: &Calibration,
-    samples: &[Sample],
-    machine: &Machine,
-) {
+fn fit_rims(calibration: &mut Calibration, known: &Calibration, samples: &[Sample], starts: usize) {
     let names: Vec<String> = calibration.rims.keys().cloned().collect();
     for name in names.into_iter().filter(|name| !known.rims.contains_key(name)) {
         let is_own = |one: &&Sample| {
             one.cost.rim.as_ref().is_some_and(|rim| rim.class(one.cost.dims) == name)
         };
         let own: Vec<&Sample> = samples.iter().filter(is_own).collect();
+        let now = &calibration.rims[&name];
+        let start = match starts {
+            1 => [now.start_us, now.step_us, now.in_a_cycle],
+            _ => [3.0, 0.7, 20.0],
+        };
         let mut value = |p: &[f64]| {
             *calibration.rims.get_mut(&name).expect("it has an entry") =
                 RimEfficiency { start_us: p[0], step_us: p[1], in_a_cycle: p[2] };
-            off(calibration, own.iter().copied(), machine)
+            off(calibration, own.iter().copied())
         };
-        let best = search(&[3.0, 0.7, 20.0], &mut value);
+        let best = search(&start, starts, &mut value);
         value(&best);
     }
 }
 
 /// What the fits miss by the size of the grid.
-fn fit_sizes(
-    calibration: &mut Calibration,
-    known: &Calibration,
-    samples: &[Sample],
-    machine: &Machine,
-) {
+fn fit_sizes(calibration: &mut Calibration, known: &Calibration, samples: &[Sample]) {
     let mut found: BTreeMap<&str, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
     let is_fitted = |one: &&Sample| !one.is_narrow && !known.kernels.contains_key(&one.cost.class);
     for sample in samples.iter().filter(is_fitted) {
-        let missed = sample.seconds / calibration.seconds_per_step(&sample.cost, machine);
+        let missed = sample.seconds / sample.predicted(calibration);
         let sizes = found.entry(&sample.cost.class).or_default();
         sizes.entry(sample.cost.points as u64).or_default().push(missed);
     }
@@ -244,10 +266,10 @@ fn fit_sizes(
 }
 
 /// Positive numbers with the least value, from several starts, one number after the other.
-fn search(start: &[f64], value: &mut impl FnMut(&[f64]) -> f64) -> Vec<f64> {
+fn search(start: &[f64], starts: usize, value: &mut impl FnMut(&[f64]) -> f64) -> Vec<f64> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut best = (f64::INFINITY, start.to_vec());
-    for trial in 0..STARTS {
+    for trial in 0..starts {
         let mut at = start.to_vec();
         if trial > 0 {
             at.iter_mut().for_each(|number| *number *= random.random_range(-2.5f64..2.5).exp());
@@ -277,11 +299,11 @@ fn search(start: &[f64], value: &mut impl FnMut(&[f64]) -> f64) -> Vec<f64> {
     best.1
 }
 
-fn report(calibration: &Calibration, samples: &[Sample], machine: &Machine) {
+fn report(calibration: &Calibration, samples: &[Sample]) {
     let mut all: Vec<(f64, &Sample, f64)> = samples
         .iter()
         .map(|sample| {
-            let predicted = calibration.seconds_per_step(&sample.cost, machine);
+            let predicted = sample.predicted(calibration);
             ((predicted / sample.seconds).ln(), sample, predicted)
         })
         .collect();
@@ -304,7 +326,7 @@ fn report(calibration: &Calibration, samples: &[Sample], machine: &Machine) {
 }
 
 /// How much slower than the best one measured what the planner takes is, and how far off its prediction.
-fn regret(calibration: &Calibration, samples: &[Sample], machine: &Machine) {
+fn regret(calibration: &Calibration, samples: &[Sample]) {
     let mut problems: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
     for sample in samples {
         problems.entry(&sample.problem).or_default().push(sample);
@@ -312,7 +334,7 @@ fn regret(calibration: &Calibration, samples: &[Sample], machine: &Machine) {
     let mut regrets = Vec::new();
     let mut errors = Vec::new();
     for (problem, samples) in problems {
-        let seconds = |one: &Sample| calibration.seconds_per_step(&one.cost, machine);
+        let seconds = |one: &Sample| one.predicted(calibration);
         let taken = samples.iter().copied().min_by(|a, b| seconds(a).total_cmp(&seconds(b)));
         let best = samples.iter().copied().min_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let (taken, best) = (taken.expect("a sample"), best.expect("a sample"));
@@ -338,10 +360,10 @@ fn regret(calibration: &Calibration, samples: &[Sample], machine: &Machine) {
             "{regret:.2} {problem}: {} {:.2e} predicted {:.2e}; best {} {:.2e} predicted {:.2e}",
             taken.name,
             taken.seconds,
-            calibration.seconds_per_step(&taken.cost, machine),
+            taken.predicted(calibration),
             best.name,
             best.seconds,
-            calibration.seconds_per_step(&best.cost, machine)
+            best.predicted(calibration)
         );
     }
 }

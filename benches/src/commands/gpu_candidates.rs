@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times everything that the planner chooses among: every engine, kernel family, number of fused steps and of
-//! chained sweeps, on grids from small to large. One JSON object a line. The planner is calibrated with
+//! chained sweeps, on grids from small to large. CSV, as `tests/measurements/h200.csv`. The planner is calibrated with
 //! these (`docs/decisions/0017-planner.md`). Of every candidate the first launch is compared at every point with
 //! the f64 reference where that is quick, on the smaller grids.
 
@@ -11,7 +11,6 @@ use stencil::device::{Device as _, Gpu};
 use stencil::engine::{EngineRequest, SumSession};
 use stencil::families::{FAMILIES, Family};
 use stencil::plan::choose;
-use stencil::problem::boundary::Side;
 use stencil::{Boundary, Dtype, Error, Grid, Shape};
 use stencil::{Depth, Job};
 use transform::catalogue;
@@ -67,6 +66,7 @@ pub fn run(arguments: Arguments) -> Result<(), Error> {
     // Kept open, because opening the first one takes long.
     let gpu = Gpu::open()?;
     eprintln!("{}", gpu.describe());
+    println!("stencil,shape,dtype,boundary,engine,kernel,fuse,chain,seconds_per_step");
     for name in &arguments.stencil {
         let stencil = catalogue::find(name).expect("a name of the catalogue");
         for extents in sizes(stencil.dims()) {
@@ -76,8 +76,8 @@ pub fn run(arguments: Arguments) -> Result<(), Error> {
             }
             for &dtype in &arguments.dtype {
                 let input = Grid::random(shape, dtype, 1)?;
-                let side = if arguments.periodic { Side::Periodic } else { Side::Zero };
-                let boundary = Boundary { sides: [[side; 2]; 3] };
+                let sides = if arguments.periodic { "periodic" } else { "zero" };
+                let boundary = Boundary::parse(sides, shape.dims())?;
                 let job = Job { boundary, ..Job::new(stencil.clone(), shape, dtype, 1 << 20) };
                 for (engine, kernel, fuse, chain) in candidates() {
                     let is_wanted = arguments.family.is_empty()
@@ -89,7 +89,7 @@ pub fn run(arguments: Arguments) -> Result<(), Error> {
                     }
                     let (fuse, chain) = (Depth::Steps(fuse), Depth::Steps(chain));
                     let job = Job { kernel: Some(kernel.name()), fuse, chain, ..job.clone() };
-                    time(&job, engine, &input, arguments.sample)?;
+                    time(&job, (engine, sides), &input, arguments.sample)?;
                 }
             }
         }
@@ -129,7 +129,12 @@ fn candidates() -> Vec<(EngineRequest, &'static dyn Family, usize, usize)> {
     all
 }
 
-fn time(job: &Job, engine: EngineRequest, input: &Grid, sample: f64) -> Result<(), Error> {
+fn time(
+    job: &Job,
+    (engine, sides): (EngineRequest, &str),
+    input: &Grid,
+    sample: f64,
+) -> Result<(), Error> {
     let Ok(choice) = choose(engine, job) else { return Ok(()) };
     let mut session = match choice.engine.prepare(job) {
         Err(Error::Unsupported { .. }) => return Ok(()),
@@ -159,18 +164,12 @@ fn time(job: &Job, engine: EngineRequest, input: &Grid, sample: f64) -> Result<(
         samples.push(seconds(launches)? / (launches * whole) as f64);
     }
     samples.sort_by(f64::total_cmp);
-    // One launch alone, from event to event.
-    let single = seconds(1)?.min(seconds(1)?);
     let Job { stencil, shape, dtype, .. } = job;
-    let kernel = session.kernel().unwrap_or_default();
     println!(
-        "{{\"stencil\":\"{}\",\"taps\":{},\"shape\":{:?},\"dtype\":\"{dtype}\",\"engine\":\"{}\",\
-         \"kernel\":\"{kernel}\",\"fuse\":{},\"chain\":{},\"seconds_per_step\":{:e},\"alone\":{single:e}}}",
+        "{},{shape},{dtype},{sides},{},{},{fuse},{},{:.4e}",
         stencil.name(),
-        stencil.taps().len(),
-        shape.axes(),
         choice.engine.name(),
-        fuse,
+        session.kernel().unwrap_or_default(),
         session.chain(),
         samples[SAMPLES / 2],
     );

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The GPU that a plan is for.
 
-use crate::device::{DeviceInfo, Limits, probe};
+use crate::device::{DeviceInfo, Gpu, Limits, measure, probe};
 use cuda_chip::Chip;
+use files::io::Output;
 use files::io::machine::{self, Described};
 use problem::Error;
-use std::io;
 use std::path::Path;
+use std::sync::Once;
+use std::{fs, io};
 use transform::machine::Machine;
 
 /// Where a job is to run.
@@ -31,15 +33,26 @@ impl Target {
         Self { machine, limits: Limits { chip, shared_bytes }, measured: false, stale_speeds: None }
     }
 
-    /// The GPU of this machine, with the speeds that `host doctor --measure` found, if it was run.
+    /// The GPU of this machine, with the speeds that `host doctor --measure` found, if it was run. A GPU that this program
+    /// does not describe is measured now if it never was with its driver, which takes a second or two; the speeds are kept
+    /// in the file that `host doctor --measure` writes.
     ///
     /// # Errors
     /// There is none, or none of the kernels runs on it.
     pub fn here() -> Result<Self, Error> {
-        Self::of(&probe()?)
+        /// Whether this process has tried.
+        static TRIED: Once = Once::new();
+        let gpu = probe()?;
+        if let Some(path) = machine::own_path(&gpu.name)
+            && is_unknown(&gpu, &path)
+        {
+            // Who cannot measure, or keep what was found, plans with what the driver states.
+            TRIED.call_once(|| drop(measure_into(&path, &gpu.driver_version, on_this_gpu)));
+        }
+        Self::of(&gpu)
     }
 
-    /// A GPU of this machine, likewise.
+    /// A GPU of this machine, with the speeds that were measured, if any were; nothing is measured now.
     ///
     /// # Errors
     /// None of the kernels runs on it.
@@ -54,6 +67,44 @@ impl Target {
         let machine = Machine { memory_bytes: gpu.memory_bytes, ..machine };
         Ok(Self { machine, limits, measured, stale_speeds })
     }
+}
+
+/// What the GPU of this machine can do.
+fn on_this_gpu() -> Result<Machine, Error> {
+    let gpu = Gpu::open()?;
+    Ok(measure(&gpu)?.machine(gpu.info()))
+}
+
+/// Whether nobody described a GPU, and nobody measured it into a file with its driver. What else the file may be is for its
+/// owner to mend.
+fn is_unknown(gpu: &DeviceInfo, path: &Path) -> bool {
+    let of_another_driver = |described: &Described| {
+        let driver = described.driver.as_ref();
+        described.machine.name == gpu.name && driver.is_some_and(|it| *it != gpu.driver_version)
+    };
+    gpu.described().is_none()
+        && match machine::read(path) {
+            Ok(described) => of_another_driver(&described),
+            Err(Error::Read { source, .. }) => source.kind() == io::ErrorKind::NotFound,
+            Err(_) => false,
+        }
+}
+
+/// Measures a GPU into a file, in a folder that is made for it. Nothing is measured that cannot be kept.
+///
+/// # Errors
+/// The GPU fails, or the file cannot be written.
+fn measure_into(
+    path: &Path,
+    driver: &str,
+    measure: impl FnOnce() -> Result<Machine, Error>,
+) -> Result<(), Error> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)
+        .map_err(|source| Error::Write { path: folder.to_owned(), source })?;
+    let output = Output::new(path)?;
+    let driver = Some(driver.to_owned());
+    machine::write(&output, &Described { machine: measure()?, driver })
 }
 
 /// The speeds of a GPU that were measured into a file, if there is one.
@@ -88,11 +139,32 @@ fn measured(gpu: &DeviceInfo, path: &Path) -> Result<Option<Machine>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use files::io::Output;
-    use std::fs;
 
     fn h200(driver: &str) -> DeviceInfo {
         DeviceInfo::of(&Machine::h200(), driver)
+    }
+
+    #[test]
+    fn a_gpu_that_nobody_described_is_measured_once_for_each_driver() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("of/own/gpu.json");
+        let own = |driver: &str| DeviceInfo { name: "NVIDIA L40S".into(), ..h200(driver) };
+        let measured_now = || Ok(Machine { name: "NVIDIA L40S".into(), ..Machine::h200() });
+        assert!(is_unknown(&own("13.0"), &path));
+        assert!(!is_unknown(&h200("13.0"), &path), "the program knows its speeds");
+        measure_into(&path, "13.0", measured_now).unwrap();
+        assert!(!is_unknown(&own("13.0"), &path));
+        assert_eq!(measured(&own("13.0"), &path).unwrap().unwrap().name, "NVIDIA L40S");
+
+        assert!(is_unknown(&own("13.1"), &path), "another driver");
+        measure_into(&path, "13.1", measured_now).unwrap();
+        assert!(!is_unknown(&own("13.1"), &path));
+
+        fs::write(&path, "{\"name\": ").unwrap();
+        assert!(!is_unknown(&own("13.1"), &path), "a file that its owner must mend");
+        let fails = || Err(Error::NoDriver { reason: "it is gone".into() });
+        assert!(measure_into(&folder.path().join("other.json"), "13.0", fails).is_err());
+        assert!(is_unknown(&own("13.0"), &folder.path().join("other.json")));
     }
 
     #[test]

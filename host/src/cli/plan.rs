@@ -75,7 +75,7 @@ pub struct PlanArgs {
     /// Time steps that one sweep of the layout may do at most
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     fuse: u8,
-    /// What to plan for: this (machine's GPU and CPU), h200, a100, or a JSON file that
+    /// What to plan for: this (machine's GPU and CPU), h200, h100, a100, or a JSON file that
     /// describes a GPU, such as `host doctor --measure --output FILE` writes
     #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
     machine: String,
@@ -323,9 +323,5 @@ fn machine_file(name: &str) -> Option<&Path> {
 }
 
 fn built_in(name: &str) -> Option<Machine> {
-    match name.to_ascii_lowercase().as_str() {
-        "h200" => Some(Machine::h200()),
-        "a100" => Some(Machine::a100()),
-        _ => None,
-    }
+    Machine::find(&name.to_ascii_lowercase())
 }

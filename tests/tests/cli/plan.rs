@@ -141,7 +141,7 @@ fn what_is_out_has_a_kind_for_programs() {
 #[test]
 fn the_order_is_that_of_predicted_times_on_any_gpu() {
     let folder = Folder::new();
-    for machine in ["h200", "a100"] {
+    for machine in ["h200", "h100", "a100"] {
         let plan = json(&folder, &format!("plan box2d1r --size 4096 --machine {machine}"));
         assert_ne!(plan["figures"], json!(""));
         assert_eq!(plan["offsets"].as_array().unwrap().len(), 9);

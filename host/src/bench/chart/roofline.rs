@@ -70,10 +70,10 @@ pub fn roofs(picture: &Picture, dtype: Dtype) -> Vec<Roof> {
 /// What the units of a described GPU compute at most in a type, in GFLOP/s.
 fn peaks(device: &str, dtype: Dtype) -> Vec<(&'static str, f64)> {
     let name = device.split(',').next().unwrap_or_default();
-    let known = [Machine::h200(), Machine::a100()];
-    let Some(machine) = known.into_iter().find(|machine| machine.name == name) else {
+    let Some(known) = Machine::known().iter().find(|known| known.machine.name == name) else {
         return Vec::new();
     };
+    let machine = &known.machine;
     let precision = match dtype {
         Dtype::F16 | Dtype::Bf16 => Precision::Half,
         Dtype::Tf32 | Dtype::F32 => Precision::Single,

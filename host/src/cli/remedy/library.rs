@@ -96,7 +96,7 @@ pub fn of_error(error: &Error) -> String {
             }
             Error::Machine { .. } => {
                 "a machine is JSON: name, source, multiprocessors, clock_hz, copy_bytes_per_s, and \
-                 half, single, double with cuda, dense, sparse in flop/s; h200 and a100 are built in"
+                 half, single, double with cuda, dense, sparse in flop/s; h200, h100 and a100 are built in"
                     .into()
             }
             Error::Memory { .. } => "take a smaller --size, or a --dtype with fewer bytes".into(),

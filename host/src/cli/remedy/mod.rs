@@ -83,7 +83,7 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::NoSize => library::SIZE.into(),
         Failure::SizeDisagrees { .. } => "leave --size out to take the size of the input".into(),
         Failure::NoTarget(_) => {
-            "plan for another machine: --machine h200, a100, or a file that describes a GPU; `host doctor` shows \
+            "plan for another machine: --machine h200, h100, a100, or a file that describes a GPU; `host doctor` shows \
              what is missing here"
                 .into()
         }
