@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the stored types are computed with: f16 and bf16 in f32, each sum rounded once.
 
-use fearless_simd::{Simd, SimdBase, SimdFloat, SimdFloatElement, SimdFrom};
+use fearless_simd::{Level, Simd, SimdBase, SimdFloat, SimdFloatElement, SimdFrom};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
+use crate::at_level;
 use problem::values::Element;
 
 mod block;
@@ -27,6 +28,53 @@ pub trait Storage: Element {
 
     /// Sums as they are stored: the nearest value, ties to even.
     fn round<S: Simd>(simd: S, sums: Self::Sums<S>, stored: &mut [Self]);
+}
+
+/// Values of a row as factors, each exactly.
+///
+/// # Panics
+/// If there are not as many of both.
+pub fn widen_row<T: Storage>(level: Level, stored: &[T], wide: &mut [T::Sum]) {
+    assert_eq!(stored.len(), wide.len(), "rows of one length");
+    at_level!(level, simd => widen_by(simd, stored, wide));
+}
+
+#[inline(always)]
+fn widen_by<T: Storage, S: Simd>(simd: S, stored: &[T], wide: &mut [T::Sum]) {
+    let lanes = T::Sums::<S>::LEN;
+    let (mut from, mut to) = (stored.chunks_exact(lanes), wide.chunks_exact_mut(lanes));
+    for (from, to) in from.by_ref().zip(to.by_ref()) {
+        T::widen(simd, from).store_slice(to);
+    }
+    let (from, to) = (from.remainder(), to.into_remainder());
+    let mut padded = [T::default(); MOST_LANES];
+    padded[..from.len()].copy_from_slice(from);
+    to.copy_from_slice(&T::widen(simd, &padded[..lanes]).as_slice()[..to.len()]);
+}
+
+/// Sums of a row as they are stored: the nearest values, ties to even.
+///
+/// # Panics
+/// If there are not as many of both.
+pub fn round_row<T: Storage>(level: Level, sums: &[T::Sum], stored: &mut [T]) {
+    assert_eq!(stored.len(), sums.len(), "rows of one length");
+    at_level!(level, simd => round_by(simd, sums, stored));
+}
+
+#[inline(always)]
+fn round_by<T: Storage, S: Simd>(simd: S, sums: &[T::Sum], stored: &mut [T]) {
+    let lanes = T::Sums::<S>::LEN;
+    let vector = |values: &[T::Sum]| -> T::Sums<S> { SimdBase::from_slice(simd, values) };
+    let (mut from, mut to) = (sums.chunks_exact(lanes), stored.chunks_exact_mut(lanes));
+    for (from, to) in from.by_ref().zip(to.by_ref()) {
+        T::round(simd, vector(from), to);
+    }
+    let (from, to) = (from.remainder(), to.into_remainder());
+    let mut padded = [<T::Sum as Default>::default(); MOST_LANES];
+    padded[..from.len()].copy_from_slice(from);
+    let mut rounded = [T::default(); MOST_LANES];
+    T::round(simd, vector(&padded[..lanes]), &mut rounded[..lanes]);
+    to.copy_from_slice(&rounded[..to.len()]);
 }
 
 macro_rules! stored_as_computed {

@@ -2,20 +2,22 @@
 //! Systems on all cores of this machine: rows of points in parallel, by machine code, or else one operation after the other on
 //! each block of a row.
 //!
-//! Values are kept as f64 or as f32. Those of f16 and bf16 are f32 here that these types hold: each is rounded
-//! once a step, as if it had been stored.
+//! Values of f16 and bf16 are computed with as f32: rows that a band reads are widened for it ([`window`]). Where a side has
+//! a slope, they are kept as f32 that these types hold, for what lies beyond such a side is a sum that is not rounded to them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fearless_simd::Level;
+use half::{bf16, f16};
 use rayon::prelude::*;
 use x86_writer::Row;
 
-use self::code::Code;
+use self::code::{Code, Reads};
 use self::compiled::Compiled;
 use self::pass::{Numbers, Pass};
-use self::real::Real;
+use self::stored::Stored;
+use self::window::Windows;
 use super::budget;
 use super::checked::System;
 use super::evaluate::{self, Evaluator, Nothing, Plain};
@@ -42,6 +44,8 @@ mod pass;
 mod real;
 mod run;
 mod step;
+mod stored;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -76,9 +80,21 @@ pub fn require(system: &System) -> Result<(), Error> {
 
 /// A system on the cores of this machine.
 pub fn session(system: System, beginning: StartValues) -> Box<dyn StepSession> {
-    match system.dtype {
+    match stored(&system) {
         Dtype::F64 => Box::new(Cpu::<f64>::new(system, beginning)),
+        Dtype::F16 => Box::new(Cpu::<f16>::new(system, beginning)),
+        Dtype::Bf16 => Box::new(Cpu::<bf16>::new(system, beginning)),
         _ => Box::new(Cpu::<f32>::new(system, beginning)),
+    }
+}
+
+/// The type that values have in memory.
+fn stored(system: &System) -> Dtype {
+    let fields = system.fields.iter().map(|it| &it.boundary);
+    let mut sides = fields.chain(system.coefficients.iter().map(|it| &it.boundary));
+    match system.dtype {
+        Dtype::F16 | Dtype::Bf16 if sides.any(|sides| sides.sloped_axes() > 0) => Dtype::F32,
+        dtype => dtype,
     }
 }
 
@@ -96,7 +112,7 @@ fn bytes(system: &System) -> u128 {
     };
     let fields: u128 = system.fields.iter().enumerate().map(of_field).sum();
     let coefficients: u128 = (0..system.coefficients.len()).map(of_coefficient).sum();
-    let value = if system.dtype == Dtype::F64 { 8 } else { 4 };
+    let value = stored(system).bytes() as u128;
     (fields + coefficients + system.shape.points() as u128) * value
 }
 
@@ -109,14 +125,14 @@ fn points(shape: Shape, reach: [usize; 3]) -> u128 {
 }
 
 /// The arrays of a system.
-struct Arrays<R> {
+struct Arrays<T> {
     /// Of each field its levels, the present one first; the last one is to take the next values: it is one more than
     /// equations read, or they are written over the oldest ones.
-    fields: Vec<Vec<Padded<R>>>,
-    coefficients: Vec<Padded<R>>,
+    fields: Vec<Vec<Padded<T>>>,
+    coefficients: Vec<Padded<T>>,
 }
 
-impl<R> Default for Arrays<R> {
+impl<T> Default for Arrays<T> {
     fn default() -> Self {
         Self { fields: Vec::new(), coefficients: Vec::new() }
     }
@@ -154,17 +170,21 @@ impl Layouts {
     }
 }
 
-struct Cpu<R> {
+struct Cpu<T: Stored> {
     system: System,
-    code: Code<R>,
+    code: Code<T::Computed>,
     /// As machine code, where the processor takes it.
-    compiled: Option<Compiled<R>>,
+    compiled: Option<Compiled<T::Computed>>,
     layouts: Layouts,
+    /// What is widened for a band, if values are not computed with as they lie in memory.
+    windows: Option<Windows>,
+    /// Of each field, whether its next values are written over the oldest ones.
+    in_place: Vec<bool>,
     /// Of each of the arrays that the code reads the values from row to row.
     pitches: Vec<usize>,
-    arrays: Arrays<R>,
+    arrays: Arrays<T>,
     /// What lies around each field, if it changes or is not zero.
-    halos: Vec<Option<Halo<R>>>,
+    halos: Vec<Option<Halo<T>>>,
     /// By row (z, y): the field, x, and the place in the sources.
     sources: BTreeMap<[usize; 2], Vec<(usize, usize, usize)>>,
     level: Level,
@@ -178,12 +198,12 @@ struct Cpu<R> {
     done: usize,
 }
 
-impl<R: Real> Cpu<R> {
+impl<T: Stored> Cpu<T> {
     fn new(system: System, beginning: StartValues) -> Self {
         let StartValues { step, coefficients, fields, .. } = beginning;
         let layout = |is_own: &dyn Fn(Array) -> bool| {
-            let layout = Layout::new(system.shape, system.program.reach(is_own), size_of::<R>());
-            layout.apart(Row::<R>::behind(), size_of::<R>())
+            let layout = Layout::new(system.shape, system.program.reach(is_own), size_of::<T>());
+            layout.apart(Row::<T::Computed>::behind(), size_of::<T>())
         };
         let of_field = |field: usize| layout(&|array: Array| array.is_of_field(field));
         let of_coefficient = |number| layout(&|array| array == Array::Coefficient(number));
@@ -223,16 +243,28 @@ impl<R: Real> Cpu<R> {
         };
         let coefficients = coefficients.iter().enumerate().map(coefficient).collect();
         let arrays = Arrays { fields: padded, coefficients };
-        let place = |array, offset| layouts.distance(array, offset);
+        let levels = arrays.fields.iter().map(Vec::len);
+        let rows = layouts.rows_of_a_band(levels, size_of::<T>());
+        let windows =
+            T::is_narrow().then(|| Windows::new(&system.program, |array| *layouts.get(array)));
+        let place = |array, offset| match &windows {
+            Some(windows) => windows.distance(array, offset),
+            None => layouts.distance(array, offset),
+        };
         let code = Code::new(&system.program, |array| own_field(&system, array), place);
+        let pitch = |reads: &Reads| match &windows {
+            Some(windows) => windows.pitch(reads.array),
+            None => layouts.get(reads.array).pitch,
+        };
         let compiled = Compiled::new(&code, &system);
         let depth = if compiled.is_some() { depth(&system).unwrap_or(1) } else { 1 };
-        let levels = arrays.fields.iter().map(Vec::len);
         Self {
             compiled,
-            pitches: code.arrays.iter().map(|it| layouts.get(it.array).pitch).collect(),
+            pitches: code.arrays.iter().map(pitch).collect(),
             code,
-            rows: layouts.rows_of_a_band(levels, size_of::<R>()),
+            rows,
+            windows,
+            in_place: (0..system.fields.len()).map(|it| own(&system, it).is_some()).collect(),
             layouts,
             arrays,
             halos,
@@ -256,11 +288,11 @@ impl<R: Real> Cpu<R> {
         let of_step = |step: usize| {
             let step = (self.done + step) as f64;
             let evaluator = Evaluator { system, numbers: Plain, values: &Nothing, step };
-            let number = |node| R::from_f64(evaluator.at(node, [0; 3]));
+            let number = |node| T::Computed::from_f64(evaluator.at(node, [0; 3]));
             let scalars = system.program.scalars.iter().map(number).collect();
             Numbers { scalars, added: system.sources.iter().map(|it| number(&it.add)).collect() }
         };
-        let numbers: Vec<Numbers<R>> = (0..steps).map(of_step).collect();
+        let numbers: Vec<Numbers<T::Computed>> = (0..steps).map(of_step).collect();
         let mut arrays = std::mem::take(&mut self.arrays);
         match steps {
             1 => Pass::single(self, &mut arrays, &numbers),
@@ -285,13 +317,13 @@ impl<R: Real> Cpu<R> {
     }
 
     /// A value of an array.
-    fn value(&self, array: Array, [z, y, x]: [usize; 3]) -> R {
+    fn value(&self, array: Array, [z, y, x]: [usize; 3]) -> T {
         let layout = self.layouts.get(array);
         let plane = (layout.margins[0] + z) * layout.plane();
         self.array(array).from(plane + layout.at(y as isize, x as isize))[0]
     }
 
-    fn array(&self, array: Array) -> &Padded<R> {
+    fn array(&self, array: Array) -> &Padded<T> {
         match array {
             Array::Field { field, level } => &self.arrays.fields[field][level],
             Array::Coefficient(coefficient) => &self.arrays.coefficients[coefficient],
@@ -344,15 +376,15 @@ fn own_field(system: &System, array: Array) -> Option<usize> {
     }
 }
 
-fn halo<R: Real>(boundary: &Boundary, layout: Layout) -> Option<Halo<R>> {
+fn halo<T: Stored>(boundary: &Boundary, layout: Layout) -> Option<Halo<T>> {
     let needed = layout.margins != [0; 3] && !boundary.is_zero();
     needed.then(|| Halo::new(boundary, layout))
 }
 
-/// Values as they are computed with.
-fn convert<R: Real>(values: &Values) -> Vec<R> {
+/// Values as they lie in memory.
+fn convert<T: Stored>(values: &Values) -> Vec<T> {
     with_values!(values, values => {
-        values.par_iter().map(|value| R::from_f64(Element::to_f64(*value))).collect()
+        values.par_iter().map(|value| T::from_f64(Element::to_f64(*value))).collect()
     })
 }
 
@@ -362,7 +394,7 @@ fn lines(arrays: &mut impl Iterator<Item = usize>) -> usize {
 }
 
 /// A grid with what lies around it.
-fn fill<R: Real>(grid: &Grid, layout: Layout, halo: Option<&Halo<R>>, lines: usize) -> Padded<R> {
+fn fill<T: Stored>(grid: &Grid, layout: Layout, halo: Option<&Halo<T>>, lines: usize) -> Padded<T> {
     let mut padded = Padded::staggered(layout, lines);
     padded.set(&convert(&grid.values));
     if let Some(halo) = halo {
@@ -371,7 +403,7 @@ fn fill<R: Real>(grid: &Grid, layout: Layout, halo: Option<&Halo<R>>, lines: usi
     padded
 }
 
-impl<R: Real> Session for Cpu<R> {
+impl<T: Stored> Session for Cpu<T> {
     fn device(&self) -> String {
         compute::engine::cpu::device()
     }
@@ -397,7 +429,7 @@ impl<R: Real> Session for Cpu<R> {
 
     fn read(&mut self, array: usize, _: State, region: Region) -> Result<Values, Error> {
         let padded = self.array(self.numbered[array]);
-        Ok(R::wrap(padded.get(region)).cast(self.system.dtype))
+        Ok(T::wrap(padded.get(region)).cast(self.system.dtype))
     }
 
     fn write(&mut self, array: usize, region: Region, values: &Values) -> Result<(), Error> {
@@ -422,7 +454,7 @@ impl<R: Real> Session for Cpu<R> {
     }
 }
 
-impl<R: Real> StepSession for Cpu<R> {
+impl<T: Stored> StepSession for Cpu<T> {
     fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
         Ok(Box::new(View(self)))
     }
@@ -432,25 +464,21 @@ impl<R: Real> StepSession for Cpu<R> {
     }
 
     fn arithmetic(&self) -> String {
-        let (dtype, computed) =
-            (self.system.dtype, if self.system.dtype == Dtype::F64 { "f64" } else { "f32" });
-        match dtype {
-            Dtype::F16 | Dtype::Bf16 => {
-                format!("{dtype} values, kept as f32 on the CPU, {computed} arithmetic")
-            }
-            _ => format!("{dtype} values, {computed} arithmetic"),
-        }
+        let (dtype, computed) = (self.system.dtype, T::Computed::DTYPE);
+        let kept =
+            if T::DTYPE == dtype { String::new() } else { format!(", kept as {}", T::DTYPE) };
+        format!("{dtype} values{kept}, {computed} arithmetic")
     }
 
     fn value_bytes(&self) -> usize {
-        size_of::<R>()
+        size_of::<T>()
     }
 }
 
 /// The present values, read one by one.
-struct View<'a, R>(&'a Cpu<R>);
+struct View<'a, T: Stored>(&'a Cpu<T>);
 
-impl<R: Real> evaluate::Values for View<'_, R> {
+impl<T: Stored> evaluate::Values for View<'_, T> {
     fn value(&self, array: Array, index: usize) -> f64 {
         let [_, ny, nx] = self.0.system.shape.extents();
         let point = [index / (ny * nx), index / nx % ny, index % nx];

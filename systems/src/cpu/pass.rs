@@ -24,17 +24,19 @@ use std::ops::Range;
 use compute::at_level;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{Layout, Padded};
+use compute::engine::cpu::{round_row, widen_row};
 use rayon::prelude::*;
 use shared_rows::{Read, SharedRows, Write};
 
 use super::code::Reads;
 use super::real::Real;
 use super::run::{self, Run};
+use super::stored::Stored;
 use super::{Arrays, Cpu, FEW_ROWS, SEGMENT};
 use crate::expression::Array;
 
 /// Rows that a step takes before the next one, where a chunk takes several.
-const BAND: usize = 8;
+pub const BAND: usize = 8;
 
 /// Chunks for each thread.
 const PARTS: usize = 4;
@@ -48,13 +50,13 @@ pub struct Numbers<R> {
 }
 
 /// Time steps that are taken together.
-pub struct Pass<'a, R> {
-    of: &'a Cpu<R>,
-    coefficients: &'a [Padded<R>],
+pub struct Pass<'a, T: Stored> {
+    of: &'a Cpu<T>,
+    coefficients: &'a [Padded<T>],
     /// Of each field its levels, the present one first, as they are before the first step.
-    fields: Vec<Vec<SharedRows<'a, R>>>,
+    fields: Vec<Vec<SharedRows<'a, T>>>,
     /// Of each step.
-    numbers: &'a [Numbers<R>],
+    numbers: &'a [Numbers<T::Computed>],
 }
 
 /// What a thread computes with.
@@ -62,23 +64,30 @@ struct Room<R> {
     slots: Vec<R>,
     /// Of each step, what machine code computes with.
     compiled: Vec<Option<x86_writer::Room<R>>>,
+    /// Where values are widened: what is read of each array, and a row of each field.
+    inputs: Vec<Vec<R>>,
+    outputs: Vec<Vec<R>>,
 }
 
-/// Rows of a plane.
+/// Rows of a plane, or of several.
 #[derive(Clone, Debug)]
 struct Band {
-    plane: usize,
+    planes: Range<usize>,
     rows: Range<usize>,
 }
 
 /// Levels of a field, whose rows are borrowed at run time.
-fn shared<'a, R: Real>(levels: &'a mut [Padded<R>], layout: &Layout) -> Vec<SharedRows<'a, R>> {
+fn shared<'a, T: Stored>(levels: &'a mut [Padded<T>], layout: &Layout) -> Vec<SharedRows<'a, T>> {
     levels.iter_mut().map(|it| SharedRows::new(it.all_mut(), layout.pitch)).collect()
 }
 
-impl<'a, R: Real> Pass<'a, R> {
+impl<'a, T: Stored> Pass<'a, T> {
     /// Steps of a system, each with its numbers, on the arrays that it has.
-    pub fn new(of: &'a Cpu<R>, arrays: &'a mut Arrays<R>, numbers: &'a [Numbers<R>]) -> Self {
+    pub fn new(
+        of: &'a Cpu<T>,
+        arrays: &'a mut Arrays<T>,
+        numbers: &'a [Numbers<T::Computed>],
+    ) -> Self {
         let Arrays { fields, coefficients } = arrays;
         let fields = fields
             .iter_mut()
@@ -88,13 +97,15 @@ impl<'a, R: Real> Pass<'a, R> {
     }
 
     /// Room for a thread.
-    fn room(&self) -> Room<R> {
+    fn room(&self) -> Room<T::Computed> {
         let compiled = self.numbers.iter().map(|_| None).collect();
-        Room { slots: Vec::new(), compiled }
+        let arrays = [self.of.code.arrays.len(), self.of.system.fields.len()];
+        let [inputs, outputs] = arrays.map(|count| vec![Vec::new(); count]);
+        Room { slots: Vec::new(), compiled, inputs, outputs }
     }
 
     /// Takes one step, whatever the grid has in rows and planes; bands have so many rows.
-    pub fn single(of: &'a Cpu<R>, arrays: &'a mut Arrays<R>, numbers: &'a [Numbers<R>]) {
+    pub fn single(of: &'a Cpu<T>, arrays: &'a mut Arrays<T>, numbers: &'a [Numbers<T::Computed>]) {
         let Arrays { fields, coefficients } = arrays;
         // Nobody writes what is read: no row of it need be borrowed.
         let (mut next, mut levels) = (Vec::new(), Vec::new());
@@ -109,12 +120,17 @@ impl<'a, R: Real> Pass<'a, R> {
             Array::Field { field, level } => levels[field][level].from(0),
             Array::Coefficient(number) => pass.coefficients[number].from(0),
         };
-        let inputs: Vec<&[R]> = of.code.arrays.iter().map(input).collect();
-        let ([nz, ny, _], rows) = (of.system.shape.extents(), of.rows);
-        let band = |plane: usize, start: usize| Band { plane, rows: start..ny.min(start + rows) };
+        let inputs: Vec<&[T]> = of.code.arrays.iter().map(input).collect();
+        let [nz, ny, _] = of.system.shape.extents();
+        let [planes, rows, _] = of.windows.as_ref().map_or([1, of.rows, 0], |it| it.block);
+        let band = |first: usize, start: usize| Band {
+            planes: first..nz.min(first + planes),
+            rows: start..ny.min(start + rows),
+        };
         // Those of a few rows through all planes after each other.
-        let bands = (0..ny).step_by(rows).flat_map(|start| (0..nz).map(move |z| (z, start)));
-        let bands: Vec<Band> = bands.map(|(plane, start)| band(plane, start)).collect();
+        let first_planes = || (0..nz).step_by(planes);
+        let bands = (0..ny).step_by(rows).flat_map(|row| first_planes().map(move |z| (z, row)));
+        let bands: Vec<Band> = bands.map(|(first, start)| band(first, start)).collect();
         match of.parallel() {
             // Few rows: threads share each.
             true if nz * ny < FEW_ROWS * rayon::current_num_threads() => {
@@ -181,21 +197,21 @@ impl<'a, R: Real> Pass<'a, R> {
     }
 
     /// Takes rows of the only plane in bands.
-    fn rows(&self, room: &mut Room<R>, step: usize, rows: Range<usize>) {
+    fn rows(&self, room: &mut Room<T::Computed>, step: usize, rows: Range<usize>) {
         for start in rows.clone().step_by(BAND) {
             let rows = start..rows.end.min(start + BAND);
-            self.band(room, step, Band { plane: 0, rows }, None);
+            self.band(room, step, Band { planes: 0..1, rows }, None);
         }
     }
 
     /// The values of a field so many steps before a step.
-    fn level(&self, field: usize, level: usize, step: usize) -> &SharedRows<'a, R> {
+    fn level(&self, field: usize, level: usize, step: usize) -> &SharedRows<'a, T> {
         let levels = &self.fields[field];
         &levels[(level + levels.len() - step % levels.len()) % levels.len()]
     }
 
     /// Where a step writes the next values of a field.
-    fn next(&self, field: usize, step: usize) -> &SharedRows<'a, R> {
+    fn next(&self, field: usize, step: usize) -> &SharedRows<'a, T> {
         self.level(field, self.fields[field].len() - 1, step)
     }
 
@@ -210,49 +226,64 @@ impl<'a, R: Real> Pass<'a, R> {
     }
 
     /// The rows of an array that a step reads for a band, if it is a field's.
-    fn part(&self, reads: &Reads, step: usize, band: &Band) -> Option<Read<'_, R>> {
+    fn part(&self, reads: &Reads, step: usize, band: &Band) -> Option<Read<'_, T>> {
         match reads.array {
             Array::Field { field, level } => {
                 let layout = &self.of.layouts.fields[field];
-                let first = row(layout, band.plane, band.rows.start, reads.first);
-                let last = row(layout, band.plane, band.rows.end - 1, reads.last);
+                let first = row(layout, band.planes.start, band.rows.start, reads.first);
+                let last = row(layout, band.planes.end - 1, band.rows.end - 1, reads.last);
                 Some(self.level(field, level, step).read(first..last + 1))
             }
             Array::Coefficient(_) => None,
         }
     }
 
-    /// What a band's first row reads of an array, from the first place of its first point on: of rows that were borrowed,
-    /// else of all values that an array has.
-    fn from<'b>(&self, reads: &Reads, band: &Band, rows: Option<&'b [R]>, all: &'b [R]) -> &'b [R] {
+    /// What a band reads of an array, of rows that were borrowed, else of all values that an array has: where values are
+    /// widened from the first row on, else from the first place of the band's first point on.
+    fn from<'b>(&self, reads: &Reads, band: &Band, rows: Option<&'b [T]>, all: &'b [T]) -> &'b [T] {
         let layout = self.of.layouts.get(reads.array);
-        let column = layout.left.strict_add_signed(reads.first[2] as isize);
-        let place = row(layout, band.plane, band.rows.start, reads.first) * layout.pitch + column;
+        let column = match self.of.windows {
+            Some(_) => 0,
+            None => layout.left.strict_add_signed(reads.first[2] as isize),
+        };
+        let place =
+            row(layout, band.planes.start, band.rows.start, reads.first) * layout.pitch + column;
         rows.map_or_else(|| &all[place..], |rows| &rows[column..])
     }
 
     /// Computes a band in a step, from arrays that nobody writes, or else from the rows that it reads.
-    fn band(&self, room: &mut Room<R>, step: usize, band: Band, inputs: Option<&[&[R]]>) {
+    fn band(&self, room: &mut Room<T::Computed>, step: usize, band: Band, all: Option<&[&[T]]>) {
         let arrays = &self.of.code.arrays;
-        let borrowed: Vec<Option<Read<R>>> = match inputs {
+        let borrowed: Vec<Option<Read<T>>> = match all {
             Some(_) => Vec::new(),
             None => arrays.iter().map(|it| self.part(it, step, &band)).collect(),
         };
-        let reads = match inputs {
-            Some(inputs) => self.reads(&band, inputs),
+        let reads = match all {
+            Some(all) => self.reads(&band, all),
             None => self.reads_of_rows(&band, &borrowed),
         };
-        self.compute_band(room, step, &band, reads);
+        let outputs = band.planes.clone().map(|plane| self.outputs(step, plane, &band));
+        let mut outputs: Vec<Vec<Write<T>>> = outputs.collect();
+        let [.., points] = self.of.system.shape.extents();
+        let columns = self.of.windows.as_ref().map_or(points, |it| it.block[2]);
+        for start in (0..points).step_by(columns) {
+            let columns = start..points.min(start + columns);
+            let rows = outputs
+                .iter_mut()
+                .map(|outputs| next(&self.of.layouts.fields, outputs, band.rows.len(), &columns));
+            self.columns(room, step, &band, columns.clone(), &reads, rows.collect());
+        }
+        outputs.iter_mut().for_each(|outputs| self.close_rows(&band, outputs));
     }
 
     /// What a band reads of arrays that nobody writes.
-    fn reads<'b>(&self, band: &Band, inputs: &[&'b [R]]) -> Vec<&'b [R]> {
-        let reads = self.of.code.arrays.iter().zip(inputs);
-        reads.map(|(it, input)| self.from(it, band, None, input)).collect()
+    fn reads<'b>(&self, band: &Band, all: &[&'b [T]]) -> Vec<&'b [T]> {
+        let reads = self.of.code.arrays.iter().zip(all);
+        reads.map(|(it, all)| self.from(it, band, None, all)).collect()
     }
 
     /// What a band reads of rows that were borrowed for it, and of coefficients.
-    fn reads_of_rows<'b>(&'b self, band: &Band, rows: &'b [Option<Read<R>>]) -> Vec<&'b [R]> {
+    fn reads_of_rows<'b>(&'b self, band: &Band, rows: &'b [Option<Read<T>>]) -> Vec<&'b [T]> {
         let mut reads = Vec::new();
         for (it, rows) in self.of.code.arrays.iter().zip(rows) {
             let all = match it.array {
@@ -264,22 +295,89 @@ impl<'a, R: Real> Pass<'a, R> {
         reads
     }
 
-    fn compute_band(&self, room: &mut Room<R>, step: usize, band: &Band, mut reads: Vec<&[R]>) {
+    /// Computes some columns of a band: the next values of each of its rows, plane by plane, of all fields.
+    fn columns(
+        &self,
+        room: &mut Room<T::Computed>,
+        step: usize,
+        band: &Band,
+        columns: Range<usize>,
+        reads: &[&[T]],
+        next: Vec<Vec<Vec<&mut [T]>>>,
+    ) {
         let of = self.of;
-        let mut outputs = self.outputs(step, band);
-        for number in 0..band.rows.len() {
+        let mut inputs = std::mem::take(&mut room.inputs);
+        if let Some(windows) = &of.windows {
+            let block = [band.planes.len(), band.rows.len(), columns.len()];
+            for ((it, from), to) in of.code.arrays.iter().zip(reads).zip(&mut inputs) {
+                let of_array = (it, of.layouts.get(it.array));
+                windows.fill(of.level, of_array, block, columns.start, from, to);
+            }
+        }
+        for (number, next) in next.into_iter().enumerate() {
+            let rows = of.code.arrays.iter().zip(reads).zip(&inputs);
+            let rows = rows.map(|((it, from), widened)| match &of.windows {
+                Some(windows) => &widened[windows.first(it, number)..],
+                None => &T::computed(from).expect("not widened")[columns.start..],
+            });
+            let point = [band.planes.start + number, band.rows.start, columns.start];
+            self.plane(room, step, point, rows.collect(), next);
+        }
+        room.inputs = inputs;
+    }
+
+    /// Computes a part of each of some rows of a plane, of which the first one reads these values.
+    fn plane(
+        &self,
+        room: &mut Room<T::Computed>,
+        step: usize,
+        [plane, first, column]: [usize; 3],
+        mut reads: Vec<&[T::Computed]>,
+        next: Vec<Vec<&mut [T]>>,
+    ) {
+        for (number, next) in next.into_iter().enumerate() {
             if number > 0 {
-                let moved = reads.iter_mut().zip(&of.pitches);
+                let moved = reads.iter_mut().zip(&self.of.pitches);
                 moved.for_each(|(read, pitch)| *read = &read[*pitch..]);
             }
-            let mut next = points(&of.layouts.fields, &mut outputs, number);
-            self.compute(room, step, [band.plane, band.rows.start + number, 0], &reads, &mut next);
+            self.row(room, step, [plane, first + number, column], &reads, next);
         }
-        self.close_rows(band, &mut outputs);
+    }
+
+    /// Computes a part of a row, of all fields.
+    fn row(
+        &self,
+        room: &mut Room<T::Computed>,
+        step: usize,
+        point: [usize; 3],
+        reads: &[&[T::Computed]],
+        mut next: Vec<&mut [T]>,
+    ) {
+        if self.of.windows.is_none() {
+            let next = next.into_iter().map(|next| T::computed_mut(next));
+            let mut next: Vec<_> = next.map(|next| next.expect("not widened")).collect();
+            self.compute(room, step, point, reads, &mut next);
+            next.iter_mut().for_each(|next| T::Computed::store(next, self.of.system.dtype));
+            return;
+        }
+        let mut outputs = std::mem::take(&mut room.outputs);
+        for ((output, next), is_own) in outputs.iter_mut().zip(&next).zip(&self.of.in_place) {
+            output.resize(next.len(), T::Computed::ZERO);
+            if *is_own {
+                widen_row(self.of.level, next, output);
+            }
+        }
+        let mut values: Vec<&mut [T::Computed]> =
+            outputs.iter_mut().map(Vec::as_mut_slice).collect();
+        self.compute(room, step, point, reads, &mut values);
+        for (output, next) in outputs.iter().zip(&mut next) {
+            round_row(self.of.level, output, next);
+        }
+        room.outputs = outputs;
     }
 
     /// Sets what lies on the left and right of a band's rows.
-    fn close_rows(&self, band: &Band, outputs: &mut [Write<R>]) {
+    fn close_rows(&self, band: &Band, outputs: &mut [Write<T>]) {
         for ((halo, rows), layout) in self.of.halos.iter().zip(outputs).zip(&self.of.layouts.fields)
         {
             if let Some(halo) = halo {
@@ -291,46 +389,49 @@ impl<'a, R: Real> Pass<'a, R> {
     }
 
     /// Computes a band of the only step, whose rows all threads share.
-    fn segments(&self, band: Band, inputs: &[&[R]]) {
-        let (of, mut outputs) = (self.of, self.outputs(0, &band));
-        for number in 0..band.rows.len() {
-            let own = band.rows.start + number;
-            let reads = self.reads(&Band { plane: band.plane, rows: own..own + 1 }, inputs);
-            let mut parts: Vec<Vec<&mut [R]>> = Vec::new();
-            for row in points(&of.layouts.fields, &mut outputs, number) {
-                for (part, values) in row.chunks_mut(SEGMENT).enumerate() {
+    fn segments(&self, band: Band, all: &[&[T]]) {
+        let of = self.of;
+        let whole = 0..of.system.shape.extents()[2];
+        let segment = of.windows.as_ref().map_or(SEGMENT, |it| it.block[2]);
+        for (plane, own) in band.planes.clone().flat_map(|z| band.rows.clone().map(move |y| (z, y)))
+        {
+            let row = Band { planes: plane..plane + 1, rows: own..own + 1 };
+            let (reads, mut outputs) = (self.reads(&row, all), self.outputs(0, plane, &row));
+            let mut parts: Vec<Vec<&mut [T]>> = Vec::new();
+            for next in next(&of.layouts.fields, &mut outputs, 1, &whole).into_iter().flatten() {
+                for (part, values) in next.chunks_mut(segment).enumerate() {
                     parts.resize_with(parts.len().max(part + 1), Vec::new);
                     parts[part].push(values);
                 }
             }
-            parts.par_iter_mut().enumerate().for_each_init(
+            parts.into_par_iter().enumerate().for_each_init(
                 || self.room(),
                 |room, (part, next)| {
-                    let reads: Vec<&[R]> = reads.iter().map(|it| &it[part * SEGMENT..]).collect();
-                    self.compute(room, 0, [band.plane, own, part * SEGMENT], &reads, next);
+                    let columns = part * segment..whole.end.min((part + 1) * segment);
+                    self.columns(room, 0, &row, columns, &reads, vec![vec![next]]);
                 },
             );
+            self.close_rows(&row, &mut outputs);
         }
-        self.close_rows(&band, &mut outputs);
     }
 
-    /// The rows of a band in which a step writes, of each field.
-    fn outputs(&self, step: usize, band: &Band) -> Vec<Write<'_, R>> {
+    /// The rows of one of a band's planes in which a step writes, of each field.
+    fn outputs(&self, step: usize, plane: usize, band: &Band) -> Vec<Write<'_, T>> {
         let output = |(field, layout): (usize, &Layout)| {
-            let first = row(layout, band.plane, band.rows.start, [0; 3]);
+            let first = row(layout, plane, band.rows.start, [0; 3]);
             self.next(field, step).write(first..first + band.rows.len())
         };
         self.of.layouts.fields.iter().enumerate().map(output).collect()
     }
 
-    /// Computes a part of a row, of all fields.
+    /// Computes a part of a row, of all fields, in the type that is computed with.
     fn compute(
         &self,
-        room: &mut Room<R>,
+        room: &mut Room<T::Computed>,
         step: usize,
         point: [usize; 3],
-        reads: &[&[R]],
-        next: &mut [&mut [R]],
+        reads: &[&[T::Computed]],
+        next: &mut [&mut [T::Computed]],
     ) {
         let (of, numbers) = (self.of, &self.numbers[step]);
         if let Some(compiled) = &of.compiled {
@@ -353,7 +454,6 @@ impl<'a, R: Real> Pass<'a, R> {
                 *value += numbers.added[source];
             }
         }
-        next.iter_mut().for_each(|next| R::store(next, of.system.dtype));
     }
 }
 
@@ -365,13 +465,21 @@ fn row(layout: &Layout, plane: usize, row: usize, [z, y, _]: [i32; 3]) -> usize 
     at(0, plane, z) * layout.plane_rows() + at(1, row, y)
 }
 
-/// The points of one of a band's rows, of each field.
-fn points<'b, R>(layouts: &[Layout], rows: &'b mut [Write<R>], number: usize) -> Vec<&'b mut [R]> {
-    let row = |(rows, layout): (&'b mut Write<R>, &Layout)| {
-        let start = number * layout.pitch + layout.left;
-        &mut rows[start..start + layout.extents[2]]
-    };
-    rows.iter_mut().zip(layouts).map(row).collect()
+/// Some columns of each of a band's rows, of each field.
+fn next<'b, T>(
+    layouts: &[Layout],
+    outputs: &'b mut [Write<T>],
+    rows: usize,
+    columns: &Range<usize>,
+) -> Vec<Vec<&'b mut [T]>> {
+    let mut next: Vec<Vec<&mut [T]>> = (0..rows).map(|_| Vec::new()).collect();
+    for (output, layout) in outputs.iter_mut().zip(layouts) {
+        let points = layout.left + columns.start..layout.left + columns.end;
+        for (row, next) in output.chunks_exact_mut(layout.pitch).zip(&mut next) {
+            next.push(&mut row[points.clone()]);
+        }
+    }
+    next
 }
 
 /// Chunks of so many rows for so many threads: some for each, as chunks take unlike time where values are so small that

@@ -4,12 +4,13 @@
 
 use std::path::Path;
 
+use half::{bf16, f16};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::pass::fitting;
-use super::real::Real;
-use super::{Cpu, depth};
+use super::stored::Stored;
+use super::{Cpu, depth, stored};
 use crate::checked::System;
 use crate::start::StartValues;
 use crate::tests::draw::{many, of_axes, system};
@@ -18,31 +19,31 @@ use problem::{Depth, Dtype, Region};
 /// Random systems.
 const CASES: u64 = 400;
 
-fn begun<R: Real>(system: &System) -> Cpu<R> {
+fn begun<T: Stored>(system: &System) -> Cpu<T> {
     Cpu::new(system.clone(), StartValues::new(system).unwrap())
 }
 
+fn bits<T: Stored>(values: &[T]) -> Vec<u64> {
+    values.iter().map(|it| it.to_f64().to_bits()).collect()
+}
+
 /// All levels of all fields have the same bits.
-fn same<R: Real>(a: &Cpu<R>, b: &Cpu<R>, what: &str) {
+fn same<T: Stored, U: Stored>(a: &Cpu<T>, b: &Cpu<U>, what: &str) {
     let whole = Region::whole(a.system.shape);
     let levels = a.system.fields.iter().map(|it| it.levels);
     let fields = a.arrays.fields.iter().zip(&b.arrays.fields).zip(levels);
     for (field, ((a, b), levels)) in fields.enumerate() {
         let levels = a.iter().zip(b).take(levels).enumerate();
         for (level, (a, b)) in levels {
-            let bits = |it: &R| it.to_f64().to_bits();
-            let [a, b] = [a, b].map(|it| it.get(whole));
-            assert!(
-                a.iter().map(bits).eq(b.iter().map(bits)),
-                "{what}: field {field}, level {level}"
-            );
+            let (a, b) = (bits(&a.get(whole)), bits(&b.get(whole)));
+            assert!(a == b, "{what}: field {field}, level {level}");
         }
     }
 }
 
 /// Whether there was machine code to compare.
-fn compared<R: Real>(system: &System, seed: u64) -> bool {
-    let [mut compiled, mut executed] = [(); 2].map(|()| begun::<R>(system));
+fn compared<T: Stored>(system: &System, seed: u64) -> bool {
+    let [mut compiled, mut executed] = [(); 2].map(|()| begun::<T>(system));
     if executed.compiled.take().is_none() {
         return false;
     }
@@ -55,8 +56,8 @@ fn compared<R: Real>(system: &System, seed: u64) -> bool {
 }
 
 /// Whether steps were taken together.
-fn together<R: Real>(system: &System, random: &mut ChaCha8Rng, what: &str) -> bool {
-    let [mut several, mut single] = [(); 2].map(|()| begun::<R>(system));
+fn together<T: Stored>(system: &System, random: &mut ChaCha8Rng, what: &str) -> bool {
+    let [mut several, mut single] = [(); 2].map(|()| begun::<T>(system));
     let [_, rows, _] = system.shape.extents();
     let most = fitting(rows, single.rows_read(), 7);
     let asked = System { chain: Depth::Steps(2), ..system.clone() };
@@ -77,14 +78,53 @@ fn machine_code_has_the_bits_of_steps() {
     let of_case = |seed: &u64| {
         let description = if seed % 8 == 7 { many(*seed) } else { system(*seed) };
         let system = System::new(&description, Path::new("")).unwrap();
-        match system.dtype {
+        match stored(&system) {
             Dtype::F64 => compared::<f64>(&system, *seed),
+            Dtype::F16 => compared::<f16>(&system, *seed),
+            Dtype::Bf16 => compared::<bf16>(&system, *seed),
             _ => compared::<f32>(&system, *seed),
         }
     };
     let taken = (0..CASES).filter(of_case).count();
     println!("{taken} of {CASES} systems");
     assert!(taken > CASES as usize * 9 / 10 || !cfg!(target_arch = "x86_64"), "{taken}");
+}
+
+/// Whether a system's values were kept in two bytes and in four.
+fn kept_in_two_bytes<T: Stored>(system: &System, seed: u64) -> bool {
+    let (mut narrow, mut wide) = (begun::<T>(system), begun::<f32>(system));
+    for step in 0..4 {
+        narrow.pass(1);
+        wide.pass(1);
+        same(&narrow, &wide, &format!("seed {seed}, step {step}"));
+    }
+    true
+}
+
+#[test]
+fn values_of_two_bytes_have_the_bits_of_those_kept_as_f32() {
+    let of_case = |seed: &u64| {
+        let mut description = match seed % 8 {
+            7 => many(*seed),
+            // Rows of several windows.
+            6 => of_axes(1, *seed, 2),
+            _ => system(*seed),
+        };
+        if seed % 8 == 6 {
+            description.size = vec![3000 + *seed as usize];
+        }
+        description.dtype = [Dtype::F16, Dtype::Bf16][(seed / 8 % 2) as usize];
+        let Ok(system) = System::new(&description, Path::new("")) else { return false };
+        match stored(&system) {
+            Dtype::F16 => kept_in_two_bytes::<f16>(&system, *seed),
+            Dtype::Bf16 => kept_in_two_bytes::<bf16>(&system, *seed),
+            _ => false,
+        }
+    };
+    let cases = std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap());
+    let taken = (0..cases).filter(of_case).count();
+    println!("{taken} of {cases} systems");
+    assert!(taken > cases as usize / 4, "{taken}");
 }
 
 #[test]
@@ -108,8 +148,10 @@ fn steps_that_are_taken_together_have_the_bits_of_single_ones() {
         }
         let system = System::new(&description, Path::new("")).unwrap();
         let what = format!("seed {seed}");
-        pool.install(|| match system.dtype {
+        pool.install(|| match stored(&system) {
             Dtype::F64 => together::<f64>(&system, &mut random, &what),
+            Dtype::F16 => together::<f16>(&system, &mut random, &what),
+            Dtype::Bf16 => together::<bf16>(&system, &mut random, &what),
             _ => together::<f32>(&system, &mut random, &what),
         })
     };

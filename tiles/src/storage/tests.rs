@@ -81,3 +81,18 @@ macro_rules! agrees_with_half {
 }
 agrees_with_half!(f16_is_widened_and_rounded_as_half_does, f16);
 agrees_with_half!(bf16_is_widened_and_rounded_as_half_does, bf16);
+
+/// Rows of any length, in every instruction set.
+#[test]
+fn rows_are_widened_and_rounded_value_by_value() {
+    let lengths = [0, 1, 7, 8, 21, 100];
+    for (level, length) in levels().into_iter().flat_map(|it| lengths.map(|length| (it, length))) {
+        let sums: Vec<f32> = (0..length).map(|it| it as f32 * 0.37 - 3.0).collect();
+        let mut stored = vec![f16::ZERO; length];
+        round_row(level, &sums, &mut stored);
+        assert!(stored.iter().zip(&sums).all(|(it, sum)| *it == f16::from_f32(*sum)), "{length}");
+        let mut wide = vec![0.0; length];
+        widen_row(level, &stored, &mut wide);
+        assert!(stored.iter().zip(&wide).all(|(it, wide)| it.to_f32() == *wide), "{length}");
+    }
+}

@@ -21,7 +21,7 @@ use problem::{Arithmetic, Dtype, Error, Grid, Job, Shape, Values, with_dtype};
 
 mod buffers;
 
-pub use tiles::{Counted, counted, halo, levels, padded};
+pub use tiles::{Counted, Storage, counted, halo, levels, padded, round_row, widen_row};
 
 /// All cores of this machine.
 pub struct Cpu;
