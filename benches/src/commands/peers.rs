@@ -2,13 +2,15 @@
 //! This project beside others' code on this machine. Needs Python 3, gcc, and PyPI the first time.
 
 use crate::peers::{
-    Case, Comparison, DEVITO, Environment, ON_CPU, ON_GPU, PROBLEMS, Peer, Problem, Row, Setting,
-    beside, compare,
+    Case, DEVITO, Environment, ON_CPU, ON_GPU, PAGE, PROBLEMS, Peer, Problem, Record, Row, Setting,
+    StencilRow, beside, compare, generate,
 };
+use crate::{renew, root};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use serde_json::json;
-use std::path::{Path, PathBuf};
+use git_version::git_version;
+use std::path::PathBuf;
+use stencil::bench::Origin;
 use stencil::engine::EngineRequest;
 use stencil::{Dtype, Shape};
 
@@ -54,10 +56,17 @@ pub struct Arguments {
     /// Folder of the virtual environments
     #[arg(long, value_name = "FOLDER")]
     environment: Option<PathBuf>,
-    /// Write the rows of systems as JSON
+    /// Write what was measured as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Measure nothing: make docs/benchmarks.md of benches/results/peers-cpu.json and peers-gpu.json
+    #[arg(long, exclusive = true)]
+    page: bool,
 }
+
+/// What the program was built from.
+const COMMIT: &str =
+    git_version!(args = ["--always", "--dirty", "--abbrev=7", "--exclude=*"], fallback = "");
 
 /// A type that others have.
 fn dtype(text: &str) -> Result<Dtype, String> {
@@ -84,37 +93,45 @@ fn peer(text: &str) -> Result<Peer, String> {
 /// # Errors
 /// What the command cannot do, as its help says.
 pub fn run(arguments: Arguments) -> Result<()> {
+    let root = root();
+    if arguments.page {
+        return renew(root, [(PAGE, generate(root)?)]);
+    }
     let cases = if arguments.gpu { Vec::new() } else { cases(&arguments)? };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no folder above")?;
     let folder = arguments.environment.clone().unwrap_or_else(|| root.join("target/peers"));
     let device = match arguments.gpu {
         true => stencil::device::probe()?.name,
         false => stencil::engine::cpu::device(),
     };
     let packages = if arguments.gpu { ON_GPU } else { ON_CPU };
+    let origin = Origin::now(Some(COMMIT).filter(|commit| !commit.is_empty()));
     let environment = Environment::set_up(&folder, packages)?;
     if !cases.is_empty() {
         println!("{device} and Devito {DEVITO} (openmp, advanced), in turns");
         println!("GStencil/s; of the copy, 10^9 points a second, each read and written once");
-        println!("{}", Comparison::HEADER);
+        println!("{}", StencilRow::HEADER);
     }
+    let mut stencils = Vec::new();
     for case in &cases {
-        println!("{}", compare(&environment, case, arguments.turns as usize)?);
+        let row = compare(&environment, case, arguments.turns as usize)?;
+        println!("{row}");
+        stencils.push(row);
     }
     let named = arguments.single.is_some() || arguments.many.is_some();
     let all = if named { Vec::new() } else { PROBLEMS.to_vec() };
     let problems = arguments.systems.clone().unwrap_or(all);
-    if problems.is_empty() {
-        return Ok(());
-    }
-    println!("{device}; {}", packages.packages.join(", "));
-    println!("10^9 points a second, medians of {} turns", arguments.turns);
-    println!("{}", Row::HEADER);
-    let rows = systems(&arguments, &environment, &problems)?;
+    let systems = if problems.is_empty() {
+        Vec::new()
+    } else {
+        println!("{device}; {}", packages.packages.join(", "));
+        println!("10^9 points a second, medians of {} turns", arguments.turns);
+        println!("{}", Row::HEADER);
+        systems(&arguments, &environment, &problems)?
+    };
     if let Some(path) = &arguments.json {
-        let record = json!({ "device": device, "peers": packages.packages, "turns": arguments.turns, "rows": rows });
-        let text = serde_json::to_string_pretty(&record)? + "\n";
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        let peers = packages.packages.iter().map(|it| (*it).to_owned()).collect();
+        let turns = arguments.turns as usize;
+        Record { origin, device, peers, turns, stencils, systems }.write(path)?;
     }
     Ok(())
 }

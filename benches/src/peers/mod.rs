@@ -3,6 +3,7 @@
 
 mod environment;
 mod problems;
+mod record;
 mod speeds;
 mod stencils;
 mod systems;
@@ -10,6 +11,7 @@ mod worker;
 
 pub use environment::{DEVITO, Environment, ON_CPU, ON_GPU, Packages};
 pub use problems::{PROBLEMS, Peer, Problem};
+pub use record::{COMMAND, PAGE, RECORDS, Record, generate};
 pub use speeds::{Speeds, distance, distance_inside};
-pub use stencils::{Case, Comparison, compare};
+pub use stencils::{Case, StencilRow, compare};
 pub use systems::{Row, Setting, beside};

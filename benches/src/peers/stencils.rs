@@ -2,6 +2,7 @@
 //! A stencil here and in Devito on one input: first whether they agree, then how long each takes, in turns with a copy.
 
 use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt;
 use std::path::Path;
@@ -34,21 +35,59 @@ pub struct Case {
     pub steps: usize,
 }
 
-/// Speeds in GStencil/s; that of the copy in points a second.
-#[derive(Clone, Debug)]
-pub struct Comparison {
-    case: Case,
-    ours: Speeds,
-    devito: Speeds,
-    copy: Speeds,
-    distance: f64,
+/// A case beside Devito: GStencil/s, of the copy 10⁹ points a second, medians of the turns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StencilRow {
+    /// A name of the catalogue.
+    pub stencil: String,
+    /// The grid.
+    pub grid: String,
+    /// The element type.
+    pub dtype: String,
+    /// Time steps of a run.
+    pub steps: usize,
+    /// Here.
+    pub here: f64,
+    /// There.
+    pub there: f64,
+    /// A copy of the grid on all cores.
+    pub copy: f64,
+    /// The fastest turn here.
+    pub best_here: f64,
+    /// The fastest turn there.
+    pub best_there: f64,
+    /// The fastest copy.
+    pub best_copy: f64,
+    /// How far apart the grids are after 8 steps: the relative L2 distance.
+    pub distance: f64,
+}
+
+impl StencilRow {
+    /// What a table shows.
+    #[must_use]
+    pub fn cells(&self) -> [String; 11] {
+        let Self { stencil, grid, dtype, steps, here, there, copy, distance, .. } = self;
+        [
+            stencil.clone(),
+            grid.clone(),
+            dtype.clone(),
+            steps.to_string(),
+            format!("{here:.2}"),
+            format!("{there:.2}"),
+            format!("{:.2}", here / there),
+            format!("{:.2}", self.best_here / self.best_there),
+            format!("{copy:.2}"),
+            format!("{:.2}", here / copy),
+            format!("{distance:.1e}"),
+        ]
+    }
 }
 
 /// Runs a case for so many turns.
 ///
 /// # Errors
 /// Devito fails, the grid does not fit in memory, or both disagree.
-pub fn compare(environment: &Environment, case: &Case, turns: usize) -> Result<Comparison> {
+pub fn compare(environment: &Environment, case: &Case, turns: usize) -> Result<StencilRow> {
     let stencil = catalogue::find(&case.stencil)
         .with_context(|| format!("no stencil is called {:?}: `host list`", case.stencil))?;
     let job = Job::new(stencil, case.shape, case.dtype, case.steps);
@@ -93,7 +132,19 @@ pub fn compare(environment: &Environment, case: &Case, turns: usize) -> Result<C
             copy.add(points, of_copy);
         }
     }
-    Ok(Comparison { case: case.clone(), ours, devito, copy, distance })
+    Ok(StencilRow {
+        stencil: case.stencil.clone(),
+        grid: case.shape.to_string(),
+        dtype: case.dtype.to_string(),
+        steps: case.steps,
+        here: ours.median(),
+        there: devito.median(),
+        copy: copy.median(),
+        best_here: ours.best(),
+        best_there: devito.best(),
+        best_copy: copy.best(),
+        distance,
+    })
 }
 
 /// What the script is told of a job.
@@ -120,19 +171,20 @@ impl fmt::Display for Case {
     }
 }
 
-impl Comparison {
+impl StencilRow {
     /// Names of the columns.
     pub const HEADER: &str = "stencil   type grid        steps  here  Devito  ratio   copy  here/copy   best of \
                               each: here  Devito  ratio   copy  distance";
 }
 
-impl fmt::Display for Comparison {
+impl fmt::Display for StencilRow {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Self { case, ours, devito, copy, distance } = self;
-        let (here, peer, copied) = (ours.median(), devito.median(), copy.median());
-        write!(f, "{case} {here:5.2} {peer:7.2} {:6.2} {copied:6.2}", here / peer)?;
-        write!(f, " {:10.2}", here / copied)?;
-        let (here, peer, copied) = (ours.best(), devito.best(), copy.best());
-        write!(f, " {here:19.2} {peer:7.2} {:6.2} {copied:6.2}  {distance:.1e}", here / peer)
+        let Self { stencil, dtype, grid, steps, here, there, copy, distance, .. } = self;
+        write!(f, "{stencil:9} {dtype:4} {grid:11} {steps:5}")?;
+        write!(f, " {here:5.2} {there:7.2} {:6.2} {copy:6.2}", here / there)?;
+        write!(f, " {:10.2}", here / copy)?;
+        let Self { best_here, best_there, best_copy, .. } = self;
+        write!(f, " {best_here:19.2} {best_there:7.2} {:6.2}", best_here / best_there)?;
+        write!(f, " {best_copy:6.2}  {distance:.1e}")
     }
 }

@@ -2,7 +2,7 @@
 //! A system here and by others' code, from the same start: first whether they agree, then how long each takes, in turns.
 
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::Path;
 use stencil::engine::EngineRequest;
@@ -33,7 +33,7 @@ pub struct Setting {
 }
 
 /// A problem beside one peer: 10⁹ points a second, medians of the turns.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// The problem.
     pub problem: String,
@@ -44,7 +44,7 @@ pub struct Row {
     /// Steps of a turn.
     pub steps: usize,
     /// Others' code.
-    pub peer: &'static str,
+    pub peer: String,
     /// The kernel here.
     pub kernel: String,
     /// Here.
@@ -143,7 +143,7 @@ pub fn beside(
         grid: shape.to_string(),
         dtype: dtype.to_string(),
         steps,
-        peer: peer.name(),
+        peer: peer.name().to_owned(),
         kernel: simulation.report().kernel.unwrap_or_default(),
         here: here.median(),
         there: there.median(),

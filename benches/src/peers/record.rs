@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Records of this project beside others' code, and the sections of `docs/benchmarks.md` that are made of them.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use stencil::bench::Origin;
+
+use super::stencils::StencilRow;
+use super::systems::Row;
+use crate::markdown::{line, rule, with_sections};
+
+/// The page, from the repository's root.
+pub const PAGE: &str = "docs/benchmarks.md";
+/// The records that it is made of: on a CPU and on a GPU.
+pub const RECORDS: [&str; 2] = ["benches/results/peers-cpu.json", "benches/results/peers-gpu.json"];
+/// How the page is made anew.
+pub const COMMAND: &str = "cargo run --release -p benches -- peers --page";
+
+/// What was measured in one run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Which program measured, when, and with which driver.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// What computed.
+    pub device: String,
+    /// Others' packages, with their releases.
+    pub peers: Vec<String>,
+    /// Turns, of which the medians are.
+    pub turns: usize,
+    /// Stencils beside Devito.
+    pub stencils: Vec<StencilRow>,
+    /// Systems beside each peer.
+    pub systems: Vec<Row>,
+}
+
+impl Record {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no record.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text =
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{}: no record", path.display()))
+    }
+
+    /// Writes a file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// On what, beside what, of which commit.
+    fn source(&self) -> String {
+        let Self { origin, device, peers, turns, .. } = self;
+        let known = |name: &str, value: &Option<String>| {
+            value.as_ref().map_or(String::new(), |value| format!(", {name}{value}"))
+        };
+        format!(
+            "{device}{}; beside {}; {turns} turns{}{}.",
+            known("driver ", &origin.driver),
+            peers.join(", "),
+            known("commit ", &origin.commit),
+            known("", &origin.date),
+        )
+    }
+
+    fn systems(&self) -> String {
+        let rows: String = self.systems.iter().map(|row| row.line() + "\n").collect();
+        format!("{}\n\n{}\n{rows}", self.source(), Row::HEADER)
+    }
+
+    /// Stencils, a row for both types.
+    fn stencils(&self) -> String {
+        let heads = [
+            "stencil",
+            "grid",
+            "type",
+            "steps",
+            "here",
+            "Devito",
+            "ratio",
+            "of the best turns",
+            "copy",
+            "of a copy",
+            "apart",
+        ];
+        let mut text = self.source() + "\n\n";
+        text += &(line(heads.map(String::from).into_iter()) + &rule(heads.len()));
+        for row in &self.stencils {
+            text += &line(row.cells().into_iter());
+        }
+        text
+    }
+}
+
+/// Makes the page of its records. Writes nothing.
+///
+/// # Errors
+/// A file that cannot be read or is no record; a page without its markers.
+pub fn generate(root: &Path) -> Result<String> {
+    let [cpu, gpu] = RECORDS.map(|name| Record::read(&root.join(name)));
+    let (cpu, gpu) = (cpu?, gpu?);
+    let path = root.join(PAGE);
+    let written =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let sections = [
+        ("systems on a CPU", cpu.systems()),
+        ("systems on a GPU", gpu.systems()),
+        ("stencils on a CPU", cpu.stencils()),
+    ];
+    with_sections(&written, &sections).with_context(|| format!("{}", path.display()))
+}
