@@ -24,8 +24,8 @@ pub struct Compiled<R> {
 }
 
 impl<R: Real> Compiled<R> {
-    /// Compiles a program; none if the processor is of another kind.
-    pub fn new(code: &Code<R>, system: &System) -> Option<Self> {
+    /// Compiles a program; none if the processor is of another kind. One that streams writes past the caches.
+    pub fn new(code: &Code<R>, system: &System, streams: bool) -> Option<Self> {
         let coordinates = coordinates(code);
         let names = Names::of(code, &coordinates);
         let instructions = code.steps.iter().map(|step| names.instruction(step));
@@ -35,6 +35,7 @@ impl<R: Real> Compiled<R> {
             slots: code.slots - code.scalars,
             shared: code.scalars + names.along.len(),
             ahead: code.arrays.iter().map(|reads| reads.lead).enumerate().collect(),
+            streams,
             instructions: instructions.collect(),
         };
         let [.., points] = system.shape.extents();

@@ -60,6 +60,8 @@ const FEWEST: usize = 4;
 const MOST: usize = 32;
 /// Bytes that stay in the cache of a core.
 const STAY: usize = 1 << 19;
+/// Bytes of a system of which caches keep so much that what a step writes is still there when the next one reads it.
+const CACHED: u128 = 64 << 20;
 /// Lines of the cache by which each array is staggered against the one before it, and in how many there are again the first
 /// ones: those of a page.
 const STAGGER: usize = 3;
@@ -159,13 +161,29 @@ impl Layouts {
     }
 
     /// Rows of a plane that a thread computes before it takes those of the next plane: what is read of the planes around
-    /// them stays in its cache.
-    fn rows_of_a_band(&self, levels: impl Iterator<Item = usize>, bytes: usize) -> usize {
-        let of_field = self.fields.iter().zip(levels).map(|(layout, levels)| (layout, levels + 1));
-        let of_coefficient = self.coefficients.iter().map(|layout| (layout, 1));
-        let values = of_field
-            .chain(of_coefficient)
-            .map(|(layout, count)| layout.pitch * (2 * layout.margins[0] + count));
+    /// them stays in its cache, of as many bytes a value.
+    fn rows_of_a_band(&self, system: &System, bytes: usize) -> usize {
+        let planes = |is_own: &dyn Fn(Array) -> bool| {
+            let reads = || system.program.reads().filter(|(array, _)| is_own(*array));
+            let planes = || reads().map(|(_, [z, ..])| z);
+            planes().max().zip(planes().min()).map_or(0, |(last, first)| (last - first) as usize)
+        };
+        let of_field = |(field, layout): (usize, &Layout)| {
+            let spare = usize::from(own(system, field).is_none());
+            let others = system.fields[field].levels + spare + 1;
+            (layout.pitch, planes(&|array| array.is_of_field(field)), others)
+        };
+        let of_coefficient = |(number, layout): (usize, &Layout)| {
+            (layout.pitch, planes(&|array| array == Array::Coefficient(number)), 1)
+        };
+        let fields = self.fields.iter().enumerate().map(of_field);
+        let coefficients = self.coefficients.iter().enumerate().map(of_coefficient);
+        let arrays: Vec<(usize, usize, usize)> = fields.chain(coefficients).collect();
+        // Where each value is read for one plane only, none has to stay.
+        if arrays.iter().all(|(_, planes, _)| *planes == 0) {
+            return MOST;
+        }
+        let values = arrays.iter().map(|(pitch, planes, others)| pitch * (planes + others));
         (STAY / (values.sum::<usize>() * bytes)).clamp(FEWEST, MOST)
     }
 }
@@ -243,8 +261,7 @@ impl<T: Stored> Cpu<T> {
         };
         let coefficients = coefficients.iter().enumerate().map(coefficient).collect();
         let arrays = Arrays { fields: padded, coefficients };
-        let levels = arrays.fields.iter().map(Vec::len);
-        let rows = layouts.rows_of_a_band(levels, size_of::<T>());
+        let rows = layouts.rows_of_a_band(&system, size_of::<T>());
         let windows =
             T::is_narrow().then(|| Windows::new(&system.program, |array| *layouts.get(array)));
         let place = |array, offset| match &windows {
@@ -256,8 +273,10 @@ impl<T: Stored> Cpu<T> {
             Some(windows) => windows.pitch(reads.array),
             None => layouts.get(reads.array).pitch,
         };
-        let compiled = Compiled::new(&code, &system);
-        let depth = if compiled.is_some() { depth(&system).unwrap_or(1) } else { 1 };
+        let depth = depth(&system).unwrap_or(1);
+        let streams = depth == 1 && windows.is_none() && bytes(&system) > CACHED;
+        let compiled = Compiled::new(&code, &system, streams);
+        let depth = if compiled.is_some() { depth } else { 1 };
         Self {
             compiled,
             pitches: code.arrays.iter().map(pitch).collect(),

@@ -16,7 +16,7 @@ use super::encoding::{
     Code, FREE, General, KEPT, Operation, Place, R8, R9, RAX, RCX, RDI, RDX, RSI, Vector, When,
 };
 use super::instruction::{Binary, Function, Instruction, Number, Source, Unary};
-use super::{AHEAD, Program, VECTOR, VECTORS};
+use super::{Program, VECTOR, VECTORS};
 
 const ALL: u8 = VECTORS as u8;
 const TEMPORARY: Vector = Vector(ALL);
@@ -30,6 +30,14 @@ const LINE: usize = 64;
 
 const LOAD: Operation = Operation { table: 1, prefix: 0, wide: false, code: 0x10 };
 const STORE: Operation = Operation { table: 1, prefix: 0, wide: false, code: 0x11 };
+/// A store that goes to memory past the caches, where a vector may lie.
+const STREAM: Operation = Operation { table: 1, prefix: 0, wide: false, code: 0x2b };
+/// Bytes ahead of a block in which memory is asked for, at most.
+const FURTHEST_AHEAD: usize = 512;
+/// And at least: those of a block.
+const NEAREST_AHEAD: usize = VECTORS * VECTOR;
+/// Bytes of the first-level cache that hold what was asked for: one thread's part of them, if two share a core.
+const ASKED: usize = 12 << 10;
 
 /// Machine code of a program, and the constants that it takes.
 pub struct Emitted<T> {
@@ -39,10 +47,12 @@ pub struct Emitted<T> {
     pub constants: Vec<T>,
 }
 
-/// The function of a program, unless something lies too far away for an instruction.
-pub fn emit<T: Number>(program: &Program<T>) -> Option<Emitted<T>> {
+/// The function of a program, unless something lies too far away for an instruction; one that streams writes its outputs past
+/// the caches.
+pub fn emit<T: Number>(program: &Program<T>, streams: bool) -> Option<Emitted<T>> {
     let mut emitter = Emitter {
         program,
+        streams,
         code: Code::default(),
         constants: Vec::new(),
         numbers: BTreeMap::new(),
@@ -60,6 +70,8 @@ pub fn emit<T: Number>(program: &Program<T>) -> Option<Emitted<T>> {
 
 struct Emitter<'a, T> {
     program: &'a Program<T>,
+    /// Whether outputs are written past the caches.
+    streams: bool,
     code: Code,
     constants: Vec<T>,
     /// Which shared numbers, or constants after them, are in registers.
@@ -147,6 +159,9 @@ impl<T: Number> Emitter<'_, T> {
         self.block(1, true);
         self.code.land(done);
         KEPT.into_iter().rev().for_each(|it| self.code.pop(it));
+        if self.streams {
+            self.code.fence();
+        }
         self.code.finish();
     }
 
@@ -154,17 +169,20 @@ impl<T: Number> Emitter<'_, T> {
         (self.vectors, self.is_last, self.loaded) = (vectors, is_last, [None; 2]);
         let program = self.program;
         if vectors == VECTORS {
+            let written: Vec<usize> =
+                (0..program.outputs).filter(|output| !self.is_streamed(*output)).collect();
+            let ahead = ahead(program.ahead.len() + written.len());
             for &(input, place) in &program.ahead {
                 let base = self.address(input);
                 for line in (0..VECTORS * VECTOR).step_by(LINE) {
-                    let bytes = place * size_of::<T>() + AHEAD + line;
+                    let bytes = place * size_of::<T>() + ahead + line;
                     self.code.ask(base, bytes as i32);
                 }
             }
-            for output in 0..program.outputs {
+            for output in written {
                 let base = self.address(program.inputs + output);
                 for line in (0..VECTORS * VECTOR).step_by(LINE) {
-                    self.code.ask_to_write(base, (AHEAD + line) as i32);
+                    self.code.ask_to_write(base, (ahead + line) as i32);
                 }
             }
         }
@@ -471,11 +489,19 @@ impl<T: Number> Emitter<'_, T> {
                 let at = Place::InRow(address, 0);
                 self.on(self.masked(0x2e), Vector(0), TEMPORARY, at);
             }
-            false => self.each(|own, number, value| {
-                let at = Place::InRow(address, (number * VECTOR) as i32);
-                own.code.vector(STORE, value, None, at);
-            }),
+            false => {
+                let store = if self.is_streamed(output) { STREAM } else { STORE };
+                self.each(|own, number, value| {
+                    let at = Place::InRow(address, (number * VECTOR) as i32);
+                    own.code.vector(store, value, None, at);
+                });
+            }
         }
+    }
+
+    /// Whether an output is written past the caches: what is read of it before would be in them.
+    fn is_streamed(&self, output: usize) -> bool {
+        self.streams && !self.program.reads_old(output)
     }
 
     fn mask(&mut self) {
@@ -486,6 +512,12 @@ impl<T: Number> Emitter<'_, T> {
     fn masked(&self, code: u8) -> Operation {
         Operation { table: 2, prefix: 1, wide: false, code: code + u8::from(T::IS_DOUBLE) }
     }
+}
+
+/// Bytes ahead of a block in which memory is asked for, of so many arrays.
+fn ahead(arrays: usize) -> usize {
+    let fitting = (ASKED / arrays.max(1)).saturating_sub(NEAREST_AHEAD) / LINE * LINE;
+    fitting.clamp(NEAREST_AHEAD, FURTHEST_AHEAD)
 }
 
 /// Where a number of the table is.

@@ -160,6 +160,11 @@ impl Code {
         self.operand(1, Place::InRow(General(base), bytes));
     }
 
+    /// Waits until what was written past the caches is in memory, before whatever is written next.
+    pub fn fence(&mut self) {
+        self.bytes.extend([0x0f, 0xae, 0xf8]);
+    }
+
     /// Keeps a register on the stack.
     pub fn push(&mut self, General(it): General) {
         if it >= 8 {

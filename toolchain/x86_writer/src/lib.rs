@@ -16,6 +16,7 @@
 //!     slots: 0,
 //!     shared: 1,
 //!     ahead: vec![],
+//!     streams: false,
 //!     instructions: vec![
 //!         Instruction::Sum(vec![(input(0), 0.5f32), (input(1), 0.5)]),
 //!         Instruction::Binary(Binary::Add, Source::Shared(0)),
@@ -49,8 +50,6 @@ pub use instruction::{Binary, Function, Instruction, Number, Source, Unary};
 const VECTOR: usize = 32;
 /// Vectors of a block.
 const VECTORS: usize = 4;
-/// Bytes ahead of a block in which memory is asked for.
-const AHEAD: usize = 512;
 
 /// What a row's points are computed by.
 #[derive(Clone, Debug)]
@@ -65,6 +64,9 @@ pub struct Program<T> {
     pub shared: usize,
     /// Inputs, with places in them, whose memory is asked for before it is needed.
     pub ahead: Vec<(usize, usize)>,
+    /// Whether outputs are written past the caches, but for those whose old values are taken and for rows that do not
+    /// begin where a vector may lie: worth it where caches would drop them before they are read again.
+    pub streams: bool,
     /// What is computed.
     pub instructions: Vec<Instruction<T>>,
 }
@@ -74,6 +76,12 @@ impl<T> Program<T> {
     fn all_slots(&self) -> usize {
         let calls = |it: &Instruction<T>| matches!(it, Instruction::Call(..));
         self.slots + if self.instructions.iter().any(calls) { 3 } else { 0 }
+    }
+
+    /// Whether old values of an output are taken.
+    fn reads_old(&self, output: usize) -> bool {
+        let is_old = |it: &Instruction<T>| matches!(it, Instruction::Old(old) if *old == output);
+        self.instructions.iter().any(is_old)
     }
 
     /// Of each input the furthest place that is read.
@@ -115,6 +123,8 @@ impl<T> Program<T> {
 /// A function that computes a row.
 pub struct Row<T> {
     code: Mmap,
+    /// Where in it the function begins that writes outputs past the caches, which have to lie where a vector may.
+    streaming: Option<usize>,
     /// After the numbers that all points share.
     constants: Vec<T>,
     inputs: Vec<usize>,
@@ -157,14 +167,20 @@ impl<T: Number> Row<T> {
             return None;
         }
         program.check();
-        let emitted = emit::emit(&program)?;
+        let mut emitted = emit::emit(&program, false)?;
+        let mut streaming = None;
+        if program.streams {
+            streaming = Some(emitted.code.len());
+            // Constants are those of the instructions, and so the ones that are there.
+            emitted.code.extend(emit::emit(&program, true)?.code);
+        }
         let mut memory = MmapMut::map_anon(emitted.code.len()).ok()?;
         memory.copy_from_slice(&emitted.code);
         let code = memory.make_exec().ok()?;
         let (inputs, constants) = (program.furthest(), emitted.constants);
         let slots = program.all_slots();
         let Program { outputs, shared, .. } = program;
-        Some(Self { code, constants, inputs, outputs, slots, shared })
+        Some(Self { code, streaming, constants, inputs, outputs, slots, shared })
     }
 
     /// Changes one of the numbers that all points share, in a room of this function.
@@ -227,12 +243,15 @@ impl<T: Number> Row<T> {
         let mask = &bytemuck::bytes_of(&mask)[VECTOR - rest * size_of::<T>()..];
         let mask = if rest == 0 { std::ptr::null() } else { mask.as_ptr() };
         let bytes = |unit: usize| points / unit * unit * size_of::<T>();
-        // SAFETY: the memory holds a whole function of this type, which `emit` wrote for a program whose numbers were
+        let may_stream = |output: &&mut [T]| output.as_ptr().addr().is_multiple_of(VECTOR);
+        let place = self.streaming.filter(|_| outputs.iter().all(may_stream)).unwrap_or(0);
+        let code = &self.code[place..];
+        // SAFETY: the memory holds there a whole function of this type, which `emit` wrote for a program whose numbers were
         // checked, and the processor has its instructions.
-        let function: Compute<T> = unsafe { std::mem::transmute(self.code.as_ptr()) };
+        let function: Compute<T> = unsafe { std::mem::transmute(code.as_ptr()) };
         // SAFETY: it reads `values` values of each input from each of its places on, which the input has, and of the
         // numbers and slots what they hold, as was checked; it writes `points` values of each output, which nothing else
-        // can reach, and slots.
+        // can reach, and slots. The one that streams writes vectors where they may lie, and all before it ends.
         unsafe {
             function(
                 room.addresses.as_ptr(),

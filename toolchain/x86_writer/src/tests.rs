@@ -195,7 +195,7 @@ fn all<T: Number>(from: fn(f64) -> T) -> Program<T> {
     instructions.extend([Instruction::Load(Source::Slot(0)), Instruction::Write(0)]);
     instructions.extend([Instruction::Load(Source::Shared(0)), Instruction::Write(1)]);
     let ahead = vec![(0, 30), (8, 40)];
-    Program { inputs: 9, outputs: 24, slots: 3, shared: 2, ahead, instructions }
+    Program { inputs: 9, outputs: 24, slots: 3, shared: 2, ahead, streams: true, instructions }
 }
 
 macro_rules! agrees {
@@ -207,14 +207,25 @@ macro_rules! agrees {
             let Some(compiled) = Row::new(program.clone()) else { return };
             let shared = [1.25, -0.75];
             let inputs: Vec<_> = (0..program.inputs).map(|it| row(it, from)).collect();
-            for points in [0, 1, 3, 4, 7, 8, 15, 16, 31, 32, 33, 63, 100] {
+            // Rows that begin where a vector may lie are written past the caches.
+            let lengths = [0, 1, 3, 4, 7, 8, 15, 16, 31, 32, 33, 63, 100];
+            for (points, more) in lengths.into_iter().flat_map(|it| [(it, 0), (it, 1)]) {
                 let mut given: Vec<Vec<$type>> =
                     (0..program.outputs).map(|it| row(it + 50, from)[..points].to_vec()).collect();
                 let mut found = given.clone();
+                let mut room = vec![vec![0.0; points + VECTOR]; program.outputs];
                 let slices: Vec<&[$type]> = inputs.iter().map(|it| &it[..]).collect();
-                let mut outputs: Vec<&mut [$type]> =
-                    found.iter_mut().map(|it| &mut it[..]).collect();
+                let outputs = room.iter_mut().zip(&given).map(|(room, given)| {
+                    let start = room.as_ptr().align_offset(VECTOR) + more;
+                    let output = &mut room[start..start + points];
+                    output.copy_from_slice(given);
+                    output
+                });
+                let mut outputs: Vec<&mut [$type]> = outputs.collect();
                 compiled.compute(&mut compiled.room(&shared), &slices, &mut outputs);
+                for (found, output) in found.iter_mut().zip(&outputs) {
+                    found.copy_from_slice(output);
+                }
                 $interpreter(&program, &shared, &inputs, &mut given);
                 let bits = |all: &[Vec<$type>]| -> Vec<Vec<_>> {
                     let of = |it: &$type| {
@@ -240,6 +251,7 @@ fn an_input_that_is_too_short_is_refused() {
         slots: 0,
         shared: 0,
         ahead: vec![],
+        streams: false,
         instructions: vec![
             Instruction::Load(Source::Input { number: 0, place: 5 }),
             Instruction::<f64>::Write(0),
@@ -254,7 +266,14 @@ fn an_input_that_is_too_short_is_refused() {
 #[should_panic(expected = "has not so many")]
 fn a_slot_that_there_is_not_is_refused() {
     let instructions = vec![Instruction::Load(Source::Slot(1)), Instruction::<f32>::Write(0)];
-    let program =
-        Program { inputs: 0, outputs: 1, slots: 1, shared: 0, ahead: vec![], instructions };
+    let program = Program {
+        inputs: 0,
+        outputs: 1,
+        slots: 1,
+        shared: 0,
+        ahead: vec![],
+        streams: false,
+        instructions,
+    };
     Row::new(program).expect("has not so many");
 }
