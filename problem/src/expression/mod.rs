@@ -4,6 +4,7 @@
 //! A text becomes tokens (`lex`), a tree (`parse`), and with what its names mean a checked tree
 //! (`scope`, [`Node`]), in which what is constant is computed already.
 
+mod composed;
 mod function;
 mod lex;
 mod node;

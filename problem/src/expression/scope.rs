@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::composed::COMPOSED;
 use super::function::{Function, NAMED, Type};
 use super::node::{Array, Node};
 use super::parse::{Kind, Syntax, parse};
@@ -55,13 +56,11 @@ pub struct Scope {
 }
 
 /// What other languages call things, and what is written here.
-const FOREIGN: [(&str, &str); 14] = [
-    ("log", "the natural logarithm is ln(a)"),
+const FOREIGN: [(&str, &str); 12] = [
     ("log10", "write ln(a)/ln(10)"),
     ("pow", "a power is written a^b"),
     ("power", "a power is written a^b"),
-    ("mod", "write a - b*floor(a/b)"),
-    ("fmod", "write a - b*floor(a/b)"),
+    ("fmod", "what is left after whole numbers of b is mod(a, b)"),
     ("where", "write if(condition, value where it holds, value elsewhere)"),
     ("select", "write if(condition, value where it holds, value elsewhere)"),
     ("laplacian", "name it under [stencils]: laplace = { derivative = \"laplace\", order = 2 }"),
@@ -146,6 +145,14 @@ impl Scope {
     /// It is no expression for this purpose.
     pub fn condition(&self, text: &Text, purpose: Purpose) -> Result<Node, Mistake> {
         self.check(text, purpose, Type::Condition)
+    }
+
+    /// Whether the system has something of this name.
+    fn has(&self, name: &str) -> bool {
+        let lists = [&self.fields, &self.coefficients, &self.stencils, &self.tables];
+        lists.into_iter().flatten().any(|known| known == name)
+            || self.constants.contains_key(name)
+            || self.terms.contains_key(name)
     }
 
     fn check(&self, text: &Text, purpose: Purpose, wanted: Type) -> Result<Node, Mistake> {
@@ -289,6 +296,9 @@ impl Check<'_> {
         let is = |names: &[String]| names.iter().position(|known| known == name);
         let named = NAMED.iter().find(|(known, _)| *known == name);
         if let Some((_, function)) = named {
+            if let (Function::Min | Function::Max, [_, _, _, ..]) = (function, arguments) {
+                return self.of_many(*function, arguments);
+            }
             self.count(name, arguments, function.takes().len(), syntax)?;
             return self.function(*function, arguments, syntax);
         }
@@ -312,10 +322,36 @@ impl Check<'_> {
                 "prev2" => self.earlier(name, MOST_LEVELS, arguments, syntax)?,
                 "random" => self.random(arguments, syntax)?,
                 "ricker" => self.ricker(arguments, syntax)?,
-                _ => return Err(self.unknown(name, syntax)),
+                _ => self.composed(name, arguments, syntax)?,
             }
         };
         Ok((node, Type::Number))
+    }
+
+    /// The smallest or largest one of several numbers.
+    fn of_many(&self, function: Function, arguments: &[Syntax]) -> Result<(Node, Type), Mistake> {
+        let numbers = arguments.iter().map(|it| self.typed(it, Type::Number));
+        let numbers: Vec<Node> = numbers.collect::<Result<_, _>>()?;
+        let all = numbers.into_iter().reduce(|a, b| Node::call(function, vec![a, b]));
+        Ok((all.expect("a call has arguments"), Type::Number))
+    }
+
+    /// A function that is made of others. Names of the system go before it.
+    fn composed(&self, name: &str, arguments: &[Syntax], syntax: &Syntax) -> Result<Node, Mistake> {
+        let known = COMPOSED.iter().find(|it| it.name == name && !self.scope.has(name));
+        let Some(composed) = known else { return Err(self.unknown(name, syntax)) };
+        self.count(name, arguments, composed.takes, syntax)?;
+        let numbers = arguments.iter().map(|it| self.typed(it, Type::Number));
+        let node = (composed.of)(&numbers.collect::<Result<Vec<_>, _>>()?);
+        let mut parts = 0;
+        node.visit(&mut |_| parts += 1);
+        if parts > MOST_PARTS {
+            let what = format!("'{name}' of this has more than {MOST_PARTS} parts");
+            return Err(self
+                .wrong(syntax, what)
+                .hint("compute its argument in a field of its own"));
+        }
+        Ok(node)
     }
 
     /// A field some steps ago.
@@ -412,7 +448,9 @@ impl Check<'_> {
         let lists = [&scope.fields, &scope.coefficients, &scope.stencils, &scope.tables];
         let named = lists.into_iter().flatten().map(String::as_str);
         let keyed = scope.constants.keys().chain(scope.terms.keys()).map(String::as_str);
-        let own = WORDS.into_iter().chain(NAMED.iter().map(|(known, _)| *known)).chain(["ricker"]);
+        let named_functions = NAMED.iter().map(|(known, _)| *known);
+        let functions = named_functions.chain(COMPOSED.iter().map(|it| it.name));
+        let own = WORDS.into_iter().chain(functions).chain(["ricker"]);
         let known = || named.clone().chain(keyed.clone()).chain(own.clone());
         let wrong =
             |what: String| self.mistake(syntax.at.start..syntax.at.start + name.len(), what);

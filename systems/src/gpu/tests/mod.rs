@@ -15,7 +15,7 @@ use super::{OnTarget, ptx};
 use crate::checked::System;
 use crate::examples::EXAMPLES;
 use crate::start::StartValues;
-use crate::tests::draw;
+use crate::tests::{composed, draw};
 use crate::{Description, FieldText, SystemSimulation};
 use problem::Dtype;
 use rayon::prelude::*;
@@ -163,4 +163,15 @@ fn kernels_are_assembled_without_spills() {
         }
     }
     assert!(spills.is_empty(), "{spills:?}");
+}
+
+#[test]
+fn functions_that_are_made_of_others_agree_with_the_oracle() {
+    for dtype in [Dtype::F64, Dtype::F32] {
+        let system = System::new(&composed::description(dtype), Path::new("")).unwrap();
+        let mut simulation = simulation(&system);
+        for _ in 0..3 {
+            simulation.checked_step().unwrap_or_else(|error| panic!("{dtype}: {error}"));
+        }
+    }
 }
