@@ -28,6 +28,12 @@ pub struct ComputationArgs {
     /// given or kept, by --weights, --start, --output, --every, --until or --checkpoint; else f16, for speed]
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     pub dtype: Option<Dtype>,
+    /// Of a system: other values of constants of its file, numbers or expressions: D=3,k=2*pi
+    #[arg(long, value_name = "NAME=VALUE,...", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// Of a system: the time of a step, a number or an expression, instead of that of its file
+    #[arg(long, value_name = "DT", allow_hyphen_values = true)]
+    pub dt: Option<String>,
     /// What computes
     #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     pub engine: EngineRequest,

@@ -26,10 +26,12 @@ Examples:
 Exit codes: as those of `host run`.";
 
 /// Options of a computation, none of which a file that is only written is changed by.
-const COMPUTED: [&str; 29] = [
+const COMPUTED: [&str; 31] = [
     "size",
     "steps",
     "dtype",
+    "set",
+    "dt",
     "engine",
     "chain",
     "jump",

@@ -36,6 +36,7 @@ mod remedy;
 mod resumed;
 mod run;
 mod run_file;
+mod set;
 mod sharing;
 mod signal;
 mod start;

@@ -75,13 +75,16 @@ const RECEIVERS: OfProblem =
     [Refused("a system's file has them under [[receivers]]: field = \"u\", at = [y, x]"), Works];
 const FIELDS: OfProblem = [Refused("leave it out: a stencil has one grid"), Works];
 
+const NUMBERS: OfProblem =
+    [Refused("leave it out: a stencil has its weights, and no constants"), Works];
+
 /// An option.
 const fn row(option: &'static str, run: OfProblem, plan: OfProblem, example: Taken) -> Row {
     Row { option, run, plan, example }
 }
 
 /// All options.
-const OPTIONS: [Row; 48] = [
+const OPTIONS: [Row; 50] = [
     row("NAME", BOTH, BOTH, Works),
     row("stencil", BOTH, BOTH, Missing),
     row("weights", STENCILS, STENCILS, Missing),
@@ -91,6 +94,8 @@ const OPTIONS: [Row; 48] = [
     row("size", BOTH, BOTH, Works),
     row("steps", BOTH, BOTH, Works),
     row("dtype", BOTH, BOTH, Works),
+    row("set", NUMBERS, NONE, Works),
+    row("dt", NUMBERS, NONE, Works),
     row("boundary", SIDES, SIDES, Missing),
     row("engine", BOTH, NONE, Works),
     row("fuse", DEPTHS, DEPTHS, Missing),

@@ -12,7 +12,7 @@ use super::input;
 use super::resumed::Resumed;
 use super::task::{Compute, Task};
 use super::watching::Problem;
-use super::{Failure, remedy, warn};
+use super::{Failure, remedy, set, warn};
 use files::record::Units;
 use problem::check::verify::Verify;
 use problem::observe::Observer;
@@ -47,6 +47,7 @@ pub fn system(
         let shape = size.parse::<Shape>()?.spread(description.size.len())?;
         description.size = shape.axes().to_vec();
     }
+    set::apply(&mut description, &args.set, args.dt.as_deref()).map_err(Error::from)?;
     description.dtype = args.dtype.unwrap_or(description.dtype);
     description.steps = args.steps.unwrap_or(description.steps);
     let system = System::new(&description, folder)?.with_chain(args.chain).with_jump(args.jump);

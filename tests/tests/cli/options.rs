@@ -15,11 +15,13 @@ dtype = "f64"
 [time]
 dt = 0.1
 steps = 4
+[constants]
+k = 1
 [stencils]
 lap = { derivative = "laplace" }
 [fields.u]
 start = "exp(-((x-5)^2+(y-5)^2)/9)"
-next = "u + dt*lap(u)"
+next = "u + k*dt*lap(u)"
 boundary = "periodic"
 [[receivers]]
 field = "u"
@@ -100,6 +102,9 @@ const SAMPLES: &[Sample] = &[
     ("steps", "1e5", ALL, "", Other),
     ("dtype", "bf16", &[3], "", Text(" in bf16, for ")),
     ("dtype", "bf16", ALL, "", Text("bf16")),
+    ("set", "feed=0.04", &[4], "--output {field}.npy", Files),
+    ("set", "k=0.5", ALL, "--output {field}.npy", Files),
+    ("dt", "0.05", ALL, "--output {field}.npy", Files),
     ("boundary", "periodic", &[0], "", Text("boundary periodic")),
     ("boundary", "periodic", ALL, "--json -", Other),
     ("engine", "fft", SYSTEMS, "", Text("engine 'fft' cannot run this")),
