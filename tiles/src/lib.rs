@@ -5,6 +5,7 @@
 mod cut;
 pub mod halo;
 pub mod levels;
+mod machine;
 pub mod padded;
 mod pass;
 mod runs;

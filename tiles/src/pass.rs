@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use fearless_simd::Level;
 use rayon::prelude::*;
-use transform::Stencil;
+use transform::{Stencil, Tap};
 
 use crate::cut::{Part, cut};
 use crate::halo::Halo;
+use crate::machine::{Machine, machine};
 use crate::padded::{Layout, Padded};
 use crate::runs::Runs;
 use crate::steps::{Room, Steps};
@@ -46,10 +47,13 @@ pub trait Passes: Storage {
         layout: Layout,
         tiling: Tiling,
     ) -> Box<dyn Pass<Self>>;
+
+    /// Machine code for single steps, where values lie in memory as they are computed with.
+    fn machine(taps: &[Tap], layout: &Layout) -> Option<Box<dyn Machine<Self>>>;
 }
 
 macro_rules! passes {
-    ($($type:ty),*) => {
+    ($($type:ty: $taps:ident, $layout:ident => $machine:expr;)*) => {
         $(impl Passes for $type {
             fn pass(
                 stencil: &Stencil,
@@ -60,14 +64,25 @@ macro_rules! passes {
             ) -> Box<dyn Pass<Self>> {
                 Box::new(Tiled::<Self>::new(stencil, boundary, dtype, layout, tiling))
             }
+
+            fn machine($taps: &[Tap], $layout: &Layout) -> Option<Box<dyn Machine<Self>>> {
+                $machine
+            }
         })*
     };
 }
-passes!(half::f16, half::bf16, f32, f64);
+passes! {
+    half::f16: _taps, _layout => None;
+    half::bf16: _taps, _layout => None;
+    f32: taps, layout => machine(taps, layout, |weight| weight as f32);
+    f64: taps, layout => machine(taps, layout, |weight| weight);
+}
 
 /// A pass by tiles.
 struct Tiled<T: Storage> {
     level: Level,
+    /// For single steps.
+    machine: Option<Box<dyn Machine<T>>>,
     layout: Layout,
     boundary: Boundary,
     reach: [usize; 3],
@@ -80,7 +95,7 @@ struct Tiled<T: Storage> {
     steps: Mutex<Vec<Steps<T>>>,
 }
 
-impl<T: Storage> Pass<T> for Tiled<T> {
+impl<T: Passes> Pass<T> for Tiled<T> {
     fn is_serial(&self) -> bool {
         self.tiling.tile == self.layout.extents
     }
@@ -108,7 +123,7 @@ impl<T: Storage> Pass<T> for Tiled<T> {
     }
 }
 
-impl<T: Storage> Tiled<T> {
+impl<T: Passes> Tiled<T> {
     /// Weights are rounded to `dtype`, whatever the type of the products.
     fn new(
         stencil: &Stencil,
@@ -118,19 +133,30 @@ impl<T: Storage> Tiled<T> {
         tiling: Tiling,
     ) -> Self {
         let reach = stencil.radii();
-        let runs = Runs::new(dtype.round_weights(stencil).taps(), reach[0], T::Sum::from_f64);
+        let rounded = dtype.round_weights(stencil);
+        let runs = Runs::new(rounded.taps(), reach[0], T::Sum::from_f64);
+        let machine = T::machine(rounded.taps(), &layout);
         let halo = (!boundary.is_zero()).then(|| Halo::new(boundary, layout));
         let room = Room::new(boundary, layout.extents, reach, &tiling, size_of::<T>());
         let (level, boundary, steps) = (Level::new(), *boundary, Mutex::default());
-        Self { level, layout, boundary, reach, runs, tiling, halo, room, steps }
+        Self { level, machine, layout, boundary, reach, runs, tiling, halo, room, steps }
     }
 
     fn part(&self, from: &Padded<T>, mut part: Part<T>, steps: usize) {
         if steps == 1 {
             let [planes, rows, columns] = self.needed(&part, 0);
+            // On processors with wider vectors tiles are as fast.
+            let has_avx2 = self.level.as_avx2().is_some() && self.level.as_avx512().is_none();
             for z in planes {
-                let planes = self.planes(from, z);
                 let to = &mut part.next_plane();
+                if let Some(machine) = self.machine.as_ref().filter(|_| has_avx2) {
+                    let plane =
+                        (self.layout.margins[0] as isize + z) as usize * self.layout.plane();
+                    let place = plane + self.at(&rows, &columns);
+                    machine.rows(from.from(place.strict_add_signed(machine.first())), to);
+                    continue;
+                }
+                let planes = self.planes(from, z);
                 self.points(&planes, self.layout.pitch, self.at(&rows, &columns), self.ahead(), to);
             }
             return;

@@ -60,7 +60,7 @@ fn boundary(rng: &mut ChaCha8Rng) -> Boundary {
 }
 
 /// The value at a place in the grid or around it.
-fn at<T: Storage>(values: &[T], extents: [usize; 3], boundary: &Boundary, place: [isize; 3]) -> T {
+fn at<T: Passes>(values: &[T], extents: [usize; 3], boundary: &Boundary, place: [isize; 3]) -> T {
     // What is added along each axis, x first, until a value is found.
     let (mut inside, mut more, mut known) = ([0; 3], [0.0; 3], None);
     for axis in [2, 1, 0] {
@@ -108,7 +108,7 @@ mul_add!(f32);
 mul_add!(f64);
 
 /// A time step as it is defined: products are added one by one, by plane, column, and row of the neighbours.
-fn step<T: Storage<Sum: MulAdd>>(
+fn step<T: Passes<Sum: MulAdd>>(
     values: &[T],
     extents: [usize; 3],
     boundary: &Boundary,
@@ -135,7 +135,7 @@ fn step<T: Storage<Sum: MulAdd>>(
 }
 
 /// Bits, but for those of values that are not numbers.
-fn bits<T: Storage>(values: &[T]) -> Vec<u64> {
+fn bits<T: Passes>(values: &[T]) -> Vec<u64> {
     let bits =
         |value: &T| if value.to_f64().is_nan() { u64::MAX } else { value.to_f64().to_bits() };
     values.iter().map(bits).collect()
@@ -152,7 +152,7 @@ fn tiling(rng: &mut ChaCha8Rng, extents: [usize; 3]) -> Tiling {
     Tiling { depth, tile }
 }
 
-fn check<T: Storage<Sum: MulAdd>>(dtype: Dtype, seed: u64) {
+fn check<T: Passes<Sum: MulAdd>>(dtype: Dtype, seed: u64) {
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let dims = rng.random_range(1..=3);
     let most = [300, 80, 12][dims - 1];
