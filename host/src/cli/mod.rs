@@ -77,7 +77,7 @@ enum Command {
     /// Advance a grid in time, verify the result and state the speed
     Run(Box<run::RunArgs>),
     /// Compute a built-in system of fields, or write its file to start from
-    Example(example::ExampleArgs),
+    Example(Box<example::ExampleArgs>),
     /// Rank every way to compute a job, and print what the transformation makes of its stencil
     Plan(plan::PlanArgs),
     /// Measure the papers' workloads, every result verified, and compare with an earlier time

@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn functions_have_the_values_of_their_names() {
-        let of_one: [(&str, fn(f64) -> f64); 8] = [
+        type OfOne = fn(f64) -> f64;
+        let of_one: [(&str, OfOne); 8] = [
             ("tan", f64::tan),
             ("asin", f64::asin),
             ("acos", f64::acos),
