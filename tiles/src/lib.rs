@@ -17,4 +17,4 @@ pub mod tiling;
 pub use pass::{Pass, Passes};
 pub use speed::{Counted, counted};
 pub use steps::Room;
-pub use storage::{Storage, round_row, widen_row};
+pub use storage::Storage;

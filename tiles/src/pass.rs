@@ -14,7 +14,7 @@ use crate::machine::{Machine, machine};
 use crate::padded::{Layout, Padded};
 use crate::runs::Runs;
 use crate::steps::{Room, Steps};
-use crate::storage::{ROWS, Source, Storage};
+use crate::storage::{ROWS, Source, Storage, round_row, widen_row};
 use crate::tiling::{Tiling, is_periodic};
 use problem::check::seams::Seams;
 use problem::values::Element;
@@ -48,6 +48,18 @@ pub trait Passes: Storage {
         tiling: Tiling,
     ) -> Box<dyn Pass<Self>>;
 
+    /// Values of a row as factors, each exactly.
+    ///
+    /// # Panics
+    /// If there are not as many of both.
+    fn widen_row(level: Level, stored: &[Self], wide: &mut [Self::Sum]);
+
+    /// Sums of a row as they are stored: the nearest values, ties to even.
+    ///
+    /// # Panics
+    /// If there are not as many of both.
+    fn round_row(level: Level, sums: &[Self::Sum], stored: &mut [Self]);
+
     /// Machine code for single steps, where values lie in memory as they are computed with.
     fn machine(taps: &[Tap], layout: &Layout) -> Option<Box<dyn Machine<Self>>>;
 }
@@ -63,6 +75,14 @@ macro_rules! passes {
                 tiling: Tiling,
             ) -> Box<dyn Pass<Self>> {
                 Box::new(Tiled::<Self>::new(stencil, boundary, dtype, layout, tiling))
+            }
+
+            fn widen_row(level: Level, stored: &[Self], wide: &mut [Self::Sum]) {
+                widen_row(level, stored, wide);
+            }
+
+            fn round_row(level: Level, sums: &[Self::Sum], stored: &mut [Self]) {
+                round_row(level, sums, stored);
             }
 
             fn machine($taps: &[Tap], $layout: &Layout) -> Option<Box<dyn Machine<Self>>> {

@@ -30,10 +30,7 @@ pub trait Storage: Element {
     fn round<S: Simd>(simd: S, sums: Self::Sums<S>, stored: &mut [Self]);
 }
 
-/// Values of a row as factors, each exactly.
-///
-/// # Panics
-/// If there are not as many of both.
+/// What [`crate::Passes::widen_row`] does.
 pub fn widen_row<T: Storage>(level: Level, stored: &[T], wide: &mut [T::Sum]) {
     assert_eq!(stored.len(), wide.len(), "rows of one length");
     at_level!(level, simd => widen_by(simd, stored, wide));
@@ -52,10 +49,7 @@ fn widen_by<T: Storage, S: Simd>(simd: S, stored: &[T], wide: &mut [T::Sum]) {
     to.copy_from_slice(&T::widen(simd, &padded[..lanes]).as_slice()[..to.len()]);
 }
 
-/// Sums of a row as they are stored: the nearest values, ties to even.
-///
-/// # Panics
-/// If there are not as many of both.
+/// What [`crate::Passes::round_row`] does.
 pub fn round_row<T: Storage>(level: Level, sums: &[T::Sum], stored: &mut [T]) {
     assert_eq!(stored.len(), sums.len(), "rows of one length");
     at_level!(level, simd => round_by(simd, sums, stored));

@@ -24,7 +24,6 @@ use std::ops::Range;
 use compute::at_level;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{Layout, Padded};
-use compute::engine::cpu::{round_row, widen_row};
 use rayon::prelude::*;
 use shared_rows::{Read, SharedRows, Write};
 
@@ -364,14 +363,14 @@ impl<'a, T: Stored> Pass<'a, T> {
         for ((output, next), is_own) in outputs.iter_mut().zip(&next).zip(&self.of.in_place) {
             output.resize(next.len(), T::Computed::ZERO);
             if *is_own {
-                widen_row(self.of.level, next, output);
+                T::widen_row(self.of.level, next, output);
             }
         }
         let mut values: Vec<&mut [T::Computed]> =
             outputs.iter_mut().map(Vec::as_mut_slice).collect();
         self.compute(room, step, point, reads, &mut values);
         for (output, next) in outputs.iter().zip(&mut next) {
-            round_row(self.of.level, output, next);
+            T::round_row(self.of.level, output, next);
         }
         room.outputs = outputs;
     }

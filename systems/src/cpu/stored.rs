@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The types that arrays have in memory, and what each is computed with.
 
-use compute::engine::cpu::Storage;
+use compute::engine::cpu::Passes;
 use half::{bf16, f16};
 
 use super::real::Real;
 
 /// A type of values in memory.
-pub trait Stored: Storage<Sum = Self::Computed> {
+pub trait Stored: Passes<Sum = Self::Computed> {
     /// What values are computed with: the type itself, or f32.
     type Computed: Real;
 

@@ -11,7 +11,6 @@ use crate::expression::Array;
 use crate::program::{Offset, Program};
 use compute::engine::cpu::levels::Level;
 use compute::engine::cpu::padded::Layout;
-use compute::engine::cpu::widen_row;
 
 /// Points of a row of a block.
 const COLUMNS: usize = 2048;
@@ -68,7 +67,7 @@ impl Window {
 }
 
 impl Windows {
-    /// Those of a program; `layout` tells how arrays lie in memory.
+    /// The windows of what a program reads; `layout` tells how arrays lie in memory.
     pub fn new(program: &Program, layout: impl Fn(Array) -> Layout) -> Self {
         let mut lines: Vec<(Array, Vec<[i32; 2]>)> = Vec::new();
         for (array, [z, y, _]) in program.reads() {
@@ -157,7 +156,7 @@ impl Windows {
             let row = (z - first_plane) as isize * height + (y - first_row) as isize;
             let at = row as usize * layout.pitch + first;
             let place = number * window.pitch;
-            widen_row(level, &from[at..at + count], &mut to[place..place + count]);
+            T::widen_row(level, &from[at..at + count], &mut to[place..place + count]);
         }
     }
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use tiles::padded::{Layout, Padded};
 use tiles::tiling::{self, Tiling};
-use tiles::{Pass, Passes, Room};
+use tiles::{Pass, Room};
 
 use self::buffers::Buffers;
 use super::{Engine, Input, Session, State, SumSession};
@@ -21,7 +21,7 @@ use problem::{Arithmetic, Dtype, Error, Grid, Job, Shape, Values, with_dtype};
 
 mod buffers;
 
-pub use tiles::{Counted, Storage, counted, halo, levels, padded, round_row, widen_row};
+pub use tiles::{Counted, Passes, counted, halo, levels, padded};
 
 /// All cores of this machine.
 pub struct Cpu;
