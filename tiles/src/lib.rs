@@ -2,6 +2,7 @@
 //! Weighted sums on the cores of a CPU: tiles in parallel, several time steps of each while it is in the caches, vector
 //! registers within a tile. Its loops are compiled here, once for each type that values are stored as.
 
+pub mod caches;
 mod cut;
 pub mod halo;
 pub mod levels;

@@ -5,10 +5,8 @@
 use transform::Tap;
 use x86_writer::{Instruction, Number, Program, Row, Source};
 
+use crate::caches;
 use crate::padded::Layout;
-
-/// Bytes of a grid of which caches keep so much that a row which is written is there when the next step reads it.
-const CACHED: usize = 32 << 20;
 
 /// Neighbours at most: of more, tiles are as fast, whose rows share what they load.
 const MOST: usize = 32;
@@ -61,7 +59,8 @@ pub fn machine<T: Number>(
         slots: 0,
         shared: 0,
         ahead: vec![(0, (distance(last) - first) as usize)],
-        streams: bytes > CACHED,
+        // What a step writes is not there when the next one reads it.
+        streams: 2 * bytes > caches::last_level(),
         instructions: vec![Instruction::Sum(sum), Instruction::Write(0)],
     })?;
     Some(Box::new(OfStencil { row, first, pitch: layout.pitch }))

@@ -27,6 +27,7 @@ use super::places::Places;
 use super::program::Offset;
 use super::session::StepSession;
 use super::start::StartValues;
+use compute::engine::cpu::caches;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{self, Layout, Padded};
 use compute::engine::cpu::time_copies;
@@ -60,8 +61,6 @@ const FEWEST: usize = 4;
 const MOST: usize = 32;
 /// Bytes that stay in the cache of a core.
 const STAY: usize = 1 << 19;
-/// Bytes of a system of which caches keep so much that what a step writes is still there when the next one reads it.
-const CACHED: u128 = 64 << 20;
 /// Lines of the cache by which each array is staggered against the one before it, and in how many there are again the first
 /// ones: those of a page.
 const STAGGER: usize = 3;
@@ -274,7 +273,9 @@ impl<T: Stored> Cpu<T> {
             None => layouts.get(reads.array).pitch,
         };
         let depth = depth(&system).unwrap_or(1);
-        let streams = depth == 1 && windows.is_none() && bytes(&system) > CACHED;
+        // What a step writes is not in the caches when the next one reads it.
+        let is_large = bytes(&system) > caches::last_level() as u128;
+        let streams = depth == 1 && windows.is_none() && is_large;
         let compiled = Compiled::new(&code, &system, streams);
         let depth = if compiled.is_some() { depth } else { 1 };
         Self {

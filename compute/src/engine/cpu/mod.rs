@@ -21,7 +21,7 @@ use problem::{Arithmetic, Dtype, Error, Grid, Job, Shape, Values, with_dtype};
 
 mod buffers;
 
-pub use tiles::{Counted, Passes, counted, halo, levels, padded};
+pub use tiles::{Counted, Passes, caches, counted, halo, levels, padded};
 
 /// All cores of this machine.
 pub struct Cpu;
