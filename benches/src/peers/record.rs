@@ -77,7 +77,7 @@ impl Record {
         format!("{}\n\n{}\n{rows}", self.source(), Row::HEADER)
     }
 
-    /// Stencils, a row for both types.
+    /// The table of stencils.
     fn stencils(&self) -> String {
         let heads = [
             "stencil",

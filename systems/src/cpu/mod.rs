@@ -6,6 +6,7 @@
 //! a slope, they are kept as f32 that these types hold, for what lies beyond such a side is a sum that is not rounded to them.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fearless_simd::Level;
@@ -15,7 +16,7 @@ use x86_writer::Row;
 
 use self::code::{Code, Reads};
 use self::compiled::Compiled;
-use self::pass::{Numbers, Pass};
+use self::pass::{Numbers, Pass, Widened};
 use self::stored::Stored;
 use self::window::Windows;
 use super::budget;
@@ -195,6 +196,8 @@ struct Cpu<T: Stored> {
     layouts: Layouts,
     /// What is widened for a band, if values are not computed with as they lie in memory.
     windows: Option<Windows>,
+    /// What no thread widens into now.
+    widened: Mutex<Vec<Widened<T::Computed>>>,
     /// Of each field, whether its next values are written over the oldest ones.
     in_place: Vec<bool>,
     /// Of each of the arrays that the code reads the values from row to row.
@@ -284,6 +287,7 @@ impl<T: Stored> Cpu<T> {
             code,
             rows,
             windows,
+            widened: Mutex::default(),
             in_place: (0..system.fields.len()).map(|it| own(&system, it).is_some()).collect(),
             layouts,
             arrays,
@@ -295,6 +299,10 @@ impl<T: Stored> Cpu<T> {
             done: step,
             system,
         }
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Widened<T::Computed>>> {
+        self.widened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a step has work for several threads.

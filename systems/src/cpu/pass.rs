@@ -63,7 +63,12 @@ struct Room<R> {
     slots: Vec<R>,
     /// Of each step, what machine code computes with.
     compiled: Vec<Option<x86_writer::Room<R>>>,
-    /// Where values are widened: what is read of each array, and a row of each field.
+    widened: Widened<R>,
+}
+
+/// Where values are widened: what is read of each array, and a row of each field.
+#[derive(Default)]
+pub struct Widened<R> {
     inputs: Vec<Vec<R>>,
     outputs: Vec<Vec<R>>,
 }
@@ -98,9 +103,7 @@ impl<'a, T: Stored> Pass<'a, T> {
     /// Room for a thread.
     fn room(&self) -> Room<T::Computed> {
         let compiled = self.numbers.iter().map(|_| None).collect();
-        let arrays = [self.of.code.arrays.len(), self.of.system.fields.len()];
-        let [inputs, outputs] = arrays.map(|count| vec![Vec::new(); count]);
-        Room { slots: Vec::new(), compiled, inputs, outputs }
+        Room { slots: Vec::new(), compiled, widened: Widened::default() }
     }
 
     /// Takes one step, whatever the grid has in rows and planes; bands have so many rows.
@@ -305,8 +308,12 @@ impl<'a, T: Stored> Pass<'a, T> {
         next: Vec<Vec<Vec<&mut [T]>>>,
     ) {
         let of = self.of;
-        let mut inputs = std::mem::take(&mut room.inputs);
+        let mut inputs = Vec::new();
         if let Some(windows) = &of.windows {
+            // Rooms come and go with the parts that threads share; memory that was written once is kept.
+            room.widened = of.spare().pop().unwrap_or_default();
+            inputs = std::mem::take(&mut room.widened.inputs);
+            inputs.resize_with(of.code.arrays.len(), Vec::new);
             let block = [band.planes.len(), band.rows.len(), columns.len()];
             for ((it, from), to) in of.code.arrays.iter().zip(reads).zip(&mut inputs) {
                 let of_array = (it, of.layouts.get(it.array));
@@ -314,15 +321,18 @@ impl<'a, T: Stored> Pass<'a, T> {
             }
         }
         for (number, next) in next.into_iter().enumerate() {
-            let rows = of.code.arrays.iter().zip(reads).zip(&inputs);
-            let rows = rows.map(|((it, from), widened)| match &of.windows {
-                Some(windows) => &widened[windows.first(it, number)..],
+            let rows = of.code.arrays.iter().zip(reads).enumerate();
+            let rows = rows.map(|(array, (it, from))| match &of.windows {
+                Some(windows) => &inputs[array][windows.first(it, number)..],
                 None => &T::computed(from).expect("not widened")[columns.start..],
             });
             let point = [band.planes.start + number, band.rows.start, columns.start];
             self.plane(room, step, point, rows.collect(), next);
         }
-        room.inputs = inputs;
+        if of.windows.is_some() {
+            let outputs = std::mem::take(&mut room.widened.outputs);
+            of.spare().push(Widened { inputs, outputs });
+        }
     }
 
     /// Computes a part of each of some rows of a plane, of which the first one reads these values.
@@ -359,7 +369,8 @@ impl<'a, T: Stored> Pass<'a, T> {
             next.iter_mut().for_each(|next| T::Computed::store(next, self.of.system.dtype));
             return;
         }
-        let mut outputs = std::mem::take(&mut room.outputs);
+        let mut outputs = std::mem::take(&mut room.widened.outputs);
+        outputs.resize_with(next.len(), Vec::new);
         for ((output, next), is_own) in outputs.iter_mut().zip(&next).zip(&self.of.in_place) {
             output.resize(next.len(), T::Computed::ZERO);
             if *is_own {
@@ -372,7 +383,7 @@ impl<'a, T: Stored> Pass<'a, T> {
         for (output, next) in outputs.iter().zip(&mut next) {
             T::round_row(self.of.level, output, next);
         }
-        room.outputs = outputs;
+        room.widened.outputs = outputs;
     }
 
     /// Sets what lies on the left and right of a band's rows.
