@@ -14,6 +14,7 @@ use super::{Cpu, depth, stored};
 use crate::checked::System;
 use crate::start::StartValues;
 use crate::tests::draw::{many, of_axes, system};
+use crate::{Description, FieldText};
 use problem::{Depth, Dtype, Region};
 
 /// Random systems.
@@ -125,6 +126,17 @@ fn values_of_two_bytes_have_the_bits_of_those_kept_as_f32() {
     let taken = (0..cases).filter(of_case).count();
     println!("{taken} of {cases} systems");
     assert!(taken > cases as usize / 4, "{taken}");
+}
+
+/// Equations that read no array are computed in long parts of rows, too.
+#[test]
+fn what_reads_nothing_has_blocks() {
+    let description = Description::new(&[3000]).dtype(Dtype::F16);
+    let description = description.field(FieldText::new("u", "0", "sin(x + n)"));
+    let system = System::new(&description, Path::new("")).unwrap();
+    let [_, _, columns] = begun::<f16>(&system).windows.unwrap().block;
+    assert!(columns > 1000, "{columns}");
+    assert!(kept_in_two_bytes::<f16>(&system, 0));
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl Windows {
             lines.sort_unstable();
             lines.dedup();
         }
-        let points = lines.first().map_or(1, |(array, _)| layout(*array).extents[2]);
+        let points = lines.first().map_or(COLUMNS, |(array, _)| layout(*array).extents[2]);
         let of_block = |block: [usize; 3]| {
             let window = |(array, lines): &(Array, Vec<[i32; 2]>)| {
                 (*array, Window::new(lines.clone(), layout(*array).margins[2], block))
