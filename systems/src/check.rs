@@ -20,6 +20,8 @@ use problem::{Dtype, Error, memory};
 
 /// Grids up to so many points are compared at every point, larger ones at a sample of so many.
 const POINTS: usize = 2048;
+/// Points that are computed one after the other.
+const TOGETHER: usize = 64;
 
 /// Where a step is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +118,9 @@ pub fn step(
     })
 }
 
+/// What evaluates with numbers of a kind.
+type Of<'a, 'b, N> = Evaluator<'a, N, dyn Values + 'b>;
+
 /// The values of the next step, computed in f64, and what rounding can make of them.
 fn expect(
     system: &System,
@@ -126,22 +131,13 @@ fn expect(
 ) -> Vec<Expected> {
     let [_, ny, nx] = system.shape.extents();
     let step = done as f64;
-    let plain = Evaluator { system, numbers: Plain, values, step };
-    let rounded = Evaluator { system, numbers: rounding, values, step };
     let next = Once::new(system.fields.iter().map(|field| &field.next));
-    let of_point = |&index: &usize| -> Vec<Expected> {
-        let point = [index / (ny * nx), index / nx % ny, index % nx];
-        let place = point.map(|at| at as isize);
-        let fields = system.fields.iter().enumerate();
-        let expected = next.at(&plain, place).into_iter().zip(next.at(&rounded, place));
-        let one = fields.zip(expected).map(|((number, field), (mut exact, mut within))| {
-            let kept = field.keep.as_ref().is_some_and(|keep| plain.at(keep, place) != 0.0);
-            for source in &system.sources {
-                if source.field == number && source.at == point && !kept {
-                    exact += plain.at(&source.add, place);
-                    within = within.plus(rounded.at(&source.add, place), &rounding);
-                }
-            }
+    let of_point = |plain: &Of<Plain>, rounded: &Of<Rounding>, index: usize| {
+        let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
+        let expected = next.at(plain, place).into_iter().zip(next.at(rounded, place));
+        let one = expected.enumerate().map(|(number, (exact, within))| {
+            let exact = plain.with_sources(number, place, exact);
+            let within = rounded.with_sources(number, place, within);
             // Rounding keeps the order. What f64 itself has lost of the exact value lies within, too.
             let within = Interval {
                 low: dtype.round(within.low).min(exact),
@@ -150,9 +146,16 @@ fn expect(
             let before = values.value(Array::Field { field: number, level: 0 }, index);
             Expected { field: number, index, before, exact, within }
         });
-        one.collect()
+        one.collect::<Vec<Expected>>()
     };
-    indices.par_iter().flat_map_iter(of_point).collect()
+    // What stages compute for one point is there for those beside it.
+    let of_some = |indices: &[usize]| {
+        let plain = Evaluator::new(system, Plain, values, step);
+        let rounded = Evaluator::new(system, rounding, values, step);
+        let all = indices.iter().flat_map(|index| of_point(&plain, &rounded, *index));
+        all.collect::<Vec<Expected>>()
+    };
+    indices.par_chunks(TOGETHER).flat_map_iter(of_some).collect()
 }
 
 /// All points, if there is memory for what is known of them.

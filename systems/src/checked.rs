@@ -10,12 +10,14 @@ use transform::Stencil;
 
 use super::beyond;
 use super::constants;
-use super::description::{Description, FieldText, StartText, Table};
+use super::description::{Change, Description, FieldText, StartText, Table};
 use super::ends;
 use super::expression::{Array, Function, Node, Purpose, Scope, is_name, is_taken};
-use super::parts::{Coefficient, Field, Receiver, Source, Start, index};
+use super::integrate::{self, Rate};
+use super::parts::{Coefficient, Field, Receiver, Source, Start, Work, index};
 use super::program::Program;
 use super::sponge;
+use super::stages::{self, Equation};
 use super::stencils;
 use super::text::Text;
 use files::io::npy;
@@ -41,9 +43,13 @@ pub struct System {
     pub(super) tables: Vec<Table>,
     pub(super) fields: Vec<Field>,
     pub(super) coefficients: Vec<Coefficient>,
+    pub(super) works: Vec<Work>,
     pub(super) sources: Vec<Source>,
     pub(super) receivers: Vec<Receiver>,
+    /// All equations.
     pub(super) program: Program,
+    /// Those of each stage of a step, in their order.
+    pub(super) stages: Vec<Program>,
     /// Steps of a launch, where an engine can take several.
     pub(super) chain: Depth,
     /// Steps that are taken at once by Fourier transforms, at most.
@@ -90,9 +96,11 @@ impl System {
             tables: description.tables.iter().map(check_table).collect::<Result<_, _>>()?,
             fields: Vec::new(),
             coefficients: Vec::new(),
+            works: Vec::new(),
             sources: Vec::new(),
             receivers: Vec::new(),
             program: Program::default(),
+            stages: Vec::new(),
             chain: Depth::Auto,
             jump: Depth::Auto,
             warnings: Vec::new(),
@@ -109,6 +117,13 @@ impl System {
             let field = system.field(text, &scope, folder)?;
             system.fields.push(field);
         }
+        for text in &description.works {
+            let (name, of) = (text.name.as_str().to_owned(), None);
+            let boundary = system.boundary(&text.boundary)?;
+            let value = scope.number(&text.value, Purpose::Next)?;
+            system.works.push(Work { name, boundary, value, of });
+        }
+        system.integrate(description, &scope)?;
         let unsaid = description.coefficients.iter().enumerate();
         let mut unsaid: Vec<(usize, Option<&Text>)> = unsaid
             .filter(|(_, text)| text.boundary.is_none())
@@ -135,17 +150,97 @@ impl System {
             let at = system.point(&receiver.field, &receiver.at, &scope)?;
             system.receivers.push(Receiver { field, at });
         }
-        let places = description.fields.iter().map(|field| &field.next);
-        let equations = system.fields.iter().map(|field| &field.next).zip(places);
-        system.program = Program::new(&system.stencils, equations)?;
+        system.order(description)?;
         let Self { fields, program, coefficients, .. } = &mut system;
         let read = ends::Equations { fields, program, dims };
         for (number, name) in unsaid {
             ends::follow(&read, number, &mut coefficients[number], name)?;
         }
-        let equations = description.fields.iter().map(|field| &field.next);
+        let equations = texts(description).into_iter();
         system.warnings = beyond::terms((&system.fields, &system.stencils), &scope, equations)?;
+        system.warnings.extend(system.unread());
         Ok(system)
+    }
+
+    /// Gives fields that have rates next values.
+    fn integrate(&mut self, description: &Description, scope: &Scope) -> Result<(), Mistake> {
+        let texts = texts(description);
+        let mut rates: Vec<Rate> = Vec::new();
+        for (field, text) in description.fields.iter().zip(&texts) {
+            rates.push(match &field.change {
+                Change::Next(_) => None,
+                Change::Rate(rate) => Some((scope.number(rate, Purpose::Next)?, *text)),
+            });
+        }
+        let by = (description.method, self.dt);
+        integrate::integrate(by, &mut self.fields, &rates, &mut self.works, &texts)
+    }
+
+    /// Finds out in which order a step computes, and makes programs of it.
+    fn order(&mut self, description: &Description) -> Result<(), Mistake> {
+        let texts = texts(description);
+        let inner = Text::new("a stage of a rate", "");
+        let text = |number: usize| texts.get(number).copied().unwrap_or(&inner);
+        let fields = self.fields.iter().enumerate().map(|(number, field)| Equation {
+            computes: Array::New(number),
+            value: &field.next,
+            text: text(number),
+        });
+        let works = self.works.iter().enumerate().filter(|(number, _)| self.reads_work(*number));
+        let works = works.map(|(number, work)| Equation {
+            computes: Array::Work(number),
+            value: &work.value,
+            text: text(self.fields.len() + number),
+        });
+        let equations: Vec<Equation> = fields.chain(works).collect();
+        let has_source = |array| match array {
+            Array::New(number) => self.sources.iter().any(|source| source.field == number),
+            _ => false,
+        };
+        let name = |array| self.name_of(array).to_owned();
+        let programs = stages::programs(&self.stencils, &equations, has_source, name)?;
+        (self.program, self.stages) = programs;
+        Ok(())
+    }
+
+    /// Calls `see` with all parts of all equations.
+    pub(super) fn visit(&self, mut see: impl FnMut(&Node)) {
+        self.fields.iter().for_each(|field| field.next.visit(&mut see));
+        self.works.iter().for_each(|work| work.value.visit(&mut see));
+    }
+
+    /// Whether an equation reads a work field.
+    fn reads_work(&self, number: usize) -> bool {
+        let mut found = false;
+        self.visit(|part| found |= *part == Node::Read(Array::Work(number)));
+        found
+    }
+
+    /// A sentence on each work field that no equation reads.
+    fn unread(&self) -> Vec<String> {
+        let works = self.works.iter().enumerate().filter(|(number, _)| !self.reads_work(*number));
+        let told = works.map(|(_, work)| {
+            format!("no equation reads the work field '{}', so it is not computed", work.name)
+        });
+        told.collect()
+    }
+
+    /// What an array is called.
+    pub(super) fn name_of(&self, array: Array) -> &str {
+        match array {
+            Array::Field { field, .. } | Array::New(field) => &self.fields[field].name,
+            Array::Coefficient(coefficient) => &self.coefficients[coefficient].name,
+            Array::Work(work) => &self.works[work].name,
+        }
+    }
+
+    /// What lies around an array.
+    pub(super) fn boundary_of(&self, array: Array) -> &Boundary {
+        match array {
+            Array::Field { field, .. } | Array::New(field) => &self.fields[field].boundary,
+            Array::Coefficient(coefficient) => &self.coefficients[coefficient].boundary,
+            Array::Work(work) => &self.works[work].boundary,
+        }
     }
 
     fn field(&self, text: &FieldText, scope: &Scope, folder: &Path) -> Result<Field, Error> {
@@ -154,7 +249,10 @@ impl System {
             boundary: self.boundary(&text.boundary)?,
             levels: 1,
             start: self.start(&text.start, scope, folder)?,
-            next: scope.number(&text.next, Purpose::Next)?,
+            next: match &text.change {
+                Change::Next(next) => scope.number(next, Purpose::Next)?,
+                Change::Rate(_) => Node::Number(0.0),
+            },
             keep: match &text.keep {
                 Some(keep) => Some(scope.condition(keep, Purpose::Points)?),
                 None => None,
@@ -247,24 +345,25 @@ impl System {
             let (boundary, start) = (Boundary::default(), Start::Expression(condition));
             self.coefficients.push(Coefficient { name, boundary, start });
             self.fields[field].kept = Some(kept);
-            let next = &mut self.fields[field].next;
-            let changed = std::mem::replace(next, Node::Number(0.0));
-            let kept = Node::Read(Array::Coefficient(kept));
-            let kept = Node::call(Function::Less, vec![Node::Number(0.5), kept]);
-            let same = Node::Read(Array::Field { field, level: 0 });
-            *next = Node::call(Function::If, vec![kept, same, changed]);
+            let inside = self.works.iter_mut().filter(|work| work.of == Some(field));
+            let inside = inside.map(|work| &mut work.value);
+            for next in inside.chain([&mut self.fields[field].next]) {
+                let changed = std::mem::replace(next, Node::Number(0.0));
+                let kept = Node::Read(Array::Coefficient(kept));
+                let kept = Node::call(Function::Less, vec![Node::Number(0.5), kept]);
+                let same = Node::Read(Array::Field { field, level: 0 });
+                *next = Node::call(Function::If, vec![kept, same, changed]);
+            }
         }
     }
 
     fn count_levels(&mut self) {
         let mut levels = vec![1; self.fields.len()];
-        for field in &self.fields {
-            field.next.visit(&mut |node| {
-                if let Node::Read(Array::Field { field, level }) = node {
-                    levels[*field] = levels[*field].max(level + 1);
-                }
-            });
-        }
+        self.visit(|node| {
+            if let Node::Read(Array::Field { field, level }) = node {
+                levels[*field] = levels[*field].max(level + 1);
+            }
+        });
         self.fields.iter_mut().zip(levels).for_each(|(field, levels)| field.levels = levels);
     }
 
@@ -353,7 +452,8 @@ impl System {
 
 /// The names of a system, each of which means one thing.
 fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
-    let Description { constants, terms, stencils, tables, fields, coefficients, .. } = description;
+    let Description { constants, terms, stencils, tables, fields, coefficients, works, .. } =
+        description;
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for own in ["dt", "h", "hx", "hy", "hz", "nx", "ny", "nz"] {
         seen.insert(own.to_owned(), "a number that every system has");
@@ -381,6 +481,7 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let stencils = list("a stencil", &mut stencils.iter().map(|(name, _)| name))?;
     let tables = list("a table", &mut tables.iter().map(|(name, _)| name))?;
     let coefficients = list("a coefficient", &mut coefficients.iter().map(|it| &it.name))?;
+    let works = list("a work field", &mut works.iter().map(|it| &it.name))?;
     let names = list("a field", &mut fields.iter().map(|it| &it.name))?;
     if names.is_empty() {
         let nothing = Text::new("the system", &description.title);
@@ -389,7 +490,14 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let terms = terms.iter().map(|(name, text)| (name.as_str().to_owned(), text.clone()));
     let constants = BTreeMap::new();
     let fields = names;
-    Ok(Scope { dims, constants, terms: terms.collect(), fields, coefficients, stencils, tables })
+    let terms = terms.collect();
+    Ok(Scope { dims, constants, terms, fields, coefficients, works, stencils, tables })
+}
+
+/// The texts of all equations: of fields, then of work fields.
+fn texts(description: &Description) -> Vec<&Text> {
+    let fields = description.fields.iter().map(|field| field.change.text());
+    fields.chain(description.works.iter().map(|work| &work.value)).collect()
 }
 
 fn check_table((name, table): &(Text, Table)) -> Result<Table, Mistake> {

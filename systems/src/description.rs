@@ -6,6 +6,7 @@ use std::fmt::Display;
 
 use transform::Stencil;
 
+use super::integrate::Method;
 use super::text::Text;
 use problem::{Dtype, Grid};
 
@@ -39,6 +40,10 @@ pub struct Description {
     pub fields: Vec<FieldText>,
     /// What does not change.
     pub coefficients: Vec<CoefficientText>,
+    /// What is computed in each step.
+    pub works: Vec<WorkText>,
+    /// How rates of change are integrated.
+    pub method: Method,
     /// What is added at points.
     pub sources: Vec<SourceText>,
     /// Where values are recorded.
@@ -68,10 +73,40 @@ pub struct FieldText {
     pub start: StartText,
     /// What lies around it, as on the command line.
     pub boundary: Text,
-    /// Its next values.
-    pub next: Text,
+    /// How it changes.
+    pub change: Change,
     /// Which points keep their values.
     pub keep: Option<Text>,
+}
+
+/// How a field changes.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Its values after a step.
+    Next(Text),
+    /// Its derivative with respect to time, which a [`Method`] integrates.
+    Rate(Text),
+}
+
+impl Change {
+    /// The equation as it is written.
+    #[must_use]
+    pub fn text(&self) -> &Text {
+        match self {
+            Self::Next(text) | Self::Rate(text) => text,
+        }
+    }
+}
+
+/// A work field: computed in each step at every point, and read around points as fields are.
+#[derive(Clone, Debug)]
+pub struct WorkText {
+    /// Its name.
+    pub name: Text,
+    /// What lies around it, as on the command line.
+    pub boundary: Text,
+    /// Its value.
+    pub value: Text,
 }
 
 /// A coefficient.
@@ -171,6 +206,8 @@ impl Description {
             tables: Vec::new(),
             fields: Vec::new(),
             coefficients: Vec::new(),
+            works: Vec::new(),
+            method: Method::default(),
             sources: Vec::new(),
             receivers: Vec::new(),
             sponge: None,
@@ -264,6 +301,29 @@ impl Description {
         self
     }
 
+    /// A work field with zeros around it, computed in each step at every point.
+    #[must_use]
+    pub fn work(self, name: &str, value: impl Display) -> Self {
+        self.work_with(name, value, "zero")
+    }
+
+    /// A work field, and what lies around it, as [`FieldText::boundary`] takes it.
+    #[must_use]
+    pub fn work_with(mut self, name: &str, value: impl Display, boundary: &str) -> Self {
+        self.works.push(WorkText {
+            name: own(name),
+            boundary: text(&format!("the boundary of '{name}'"), boundary),
+            value: text(&format!("the work field '{name}'"), value),
+        });
+        self
+    }
+
+    /// How rates of change are integrated.
+    #[must_use]
+    pub fn method(self, method: Method) -> Self {
+        Self { method, ..self }
+    }
+
     /// What is added to a field at a point after each step.
     #[must_use]
     pub fn source(mut self, field: &str, at: &[usize], add: impl Display) -> Self {
@@ -296,9 +356,16 @@ impl FieldText {
             name: own(name),
             start: start.into(),
             boundary: text(&format!("the boundary of '{name}'"), "zero"),
-            next: text(&format!("the equation of '{name}'"), next),
+            change: Change::Next(text(&format!("the equation of '{name}'"), next)),
             keep: None,
         }
+    }
+
+    /// A field that starts with values, has zeros around it, and a derivative with respect to time.
+    #[must_use]
+    pub fn rate(name: &str, start: impl Into<StartText>, rate: impl Display) -> Self {
+        let change = Change::Rate(text(&format!("the rate of '{name}'"), rate));
+        Self { change, ..Self::new(name, start, 0) }
     }
 
     /// What lies around it, as on the command line: `x:periodic,y:reflect`.

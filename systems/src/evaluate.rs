@@ -2,22 +2,28 @@
 //! The value of an expression at a point, straight from its tree. In f64 it is the oracle of all engines; with
 //! [intervals](super::interval) it also says what rounding can make of it.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use super::checked::System;
 use super::description::Table;
 use super::expression::{Array, Function, Node};
 use problem::boundary::Place;
+use super::places::one_point;
 use problem::{Boundary, Shape};
 
 /// Numbers of some kind, and how they are computed with.
 pub trait Numbers {
     /// The kind.
-    type Number: Copy;
+    type Number: Copy + Send;
     /// A number as an engine has it.
     fn number(&self, value: f64) -> Self::Number;
     /// A stored value.
     fn stored(&self, value: f64) -> Self::Number;
     /// A value that was given as one number, and stored as another one.
     fn kept(&self, given: f64, stored: f64) -> Self::Number;
+    /// A value that was computed in this step, as others find it: stored, or not yet.
+    fn computed(&self, value: Self::Number) -> Self::Number;
     /// A function of others.
     fn call(&self, function: Function, arguments: &[Self::Number]) -> Self::Number;
     /// A weighted sum.
@@ -43,6 +49,10 @@ impl Numbers for Plain {
 
     fn kept(&self, given: f64, _: f64) -> f64 {
         given
+    }
+
+    fn computed(&self, value: f64) -> f64 {
+        value
     }
 
     fn call(&self, function: Function, arguments: &[f64]) -> f64 {
@@ -84,7 +94,7 @@ impl Values for Nothing {
 }
 
 /// What expressions are evaluated with.
-pub struct Evaluator<'a, N, V: ?Sized> {
+pub struct Evaluator<'a, N: Numbers, V: ?Sized> {
     /// Whose expressions.
     pub system: &'a System,
     /// How numbers are computed with.
@@ -93,9 +103,16 @@ pub struct Evaluator<'a, N, V: ?Sized> {
     pub values: &'a V,
     /// Steps that are done.
     pub step: f64,
+    /// What the step has computed so far: arrays at places in C order.
+    computed: Mutex<HashMap<(Array, usize), N::Number>>,
 }
 
-impl<N: Numbers, V: Values + ?Sized> Evaluator<'_, N, V> {
+impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
+    /// An evaluator of a system's expressions, after so many steps.
+    pub fn new(system: &'a System, numbers: N, values: &'a V, step: f64) -> Self {
+        Self { system, numbers, values, step, computed: Mutex::default() }
+    }
+
     /// The value of a part of an expression at a point (z, y, x), which may lie outside of the grid.
     pub fn at(&self, node: &Node, point: [isize; 3]) -> N::Number {
         let System { shape, origin, spacing, dt, stencils, tables, .. } = self.system;
@@ -124,12 +141,16 @@ impl<N: Numbers, V: Values + ?Sized> Evaluator<'_, N, V> {
                         None => self.numbers.stored(stored),
                     }
                 };
+                let value = |found: Result<usize, f64>| match found {
+                    Ok(index) if array.is_computed() => self.computed(*array, index),
+                    _ => stored(found),
+                };
                 if let Some(index) = inside(*shape, point) {
-                    return stored(Ok(index));
+                    return value(Ok(index));
                 }
-                let (found, rises) = find(self.boundary(*array), *shape, point);
+                let (found, rises) = find(self.system.boundary_of(*array), *shape, point);
                 let rises = rises.into_iter().filter(|rise| *rise != 0.0);
-                let mut parts = vec![(1.0, stored(found))];
+                let mut parts = vec![(1.0, value(found))];
                 parts.extend(rises.map(|rise| (1.0, self.numbers.number(rise))));
                 if parts.len() == 1 { parts[0].1 } else { self.numbers.sum(&parts) }
             }
@@ -155,11 +176,42 @@ impl<N: Numbers, V: Values + ?Sized> Evaluator<'_, N, V> {
         }
     }
 
-    fn boundary(&self, array: Array) -> &Boundary {
-        match array {
-            Array::Field { field, .. } => &self.system.fields[field].boundary,
-            Array::Coefficient(coefficient) => &self.system.coefficients[coefficient].boundary,
+    /// What the step makes of an array at a place in C order.
+    fn computed(&self, array: Array, index: usize) -> N::Number {
+        let known = || self.computed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = known().get(&(array, index)) {
+            return *value;
         }
+        let point = one_point(self.system.shape, index).low;
+        let value = match array {
+            Array::New(field) => {
+                self.with_sources(field, point, self.at(&self.system.fields[field].next, point))
+            }
+            Array::Work(work) => self.at(&self.system.works[work].value, point),
+            _ => unreachable!("a step computes neither levels nor coefficients"),
+        };
+        let value = self.numbers.computed(value);
+        known().insert((array, index), value);
+        value
+    }
+
+    /// The next value of a field at a point, with what sources add to it.
+    pub fn with_sources(&self, field: usize, point: [isize; 3], next: N::Number) -> N::Number {
+        let sources = self.system.sources.iter().filter(|source| {
+            source.field == field && source.at.map(|at| at as isize) == point
+        });
+        let keep = self.system.fields[field].keep.as_ref();
+        let is_kept = || {
+            let plain = Evaluator::new(self.system, Plain, self.values, self.step);
+            keep.is_some_and(|keep| plain.at(keep, point) != 0.0)
+        };
+        let mut sources = sources.peekable();
+        if sources.peek().is_none() || is_kept() {
+            return next;
+        }
+        sources.fold(next, |sum, source| {
+            self.numbers.call(Function::Add, &[sum, self.at(&source.add, point)])
+        })
     }
 }
 

@@ -40,6 +40,15 @@ pub const EXAMPLES: &[Example] = &[
         "lid-driven-cavity",
         "liquid in a box under a lid that slides: lattice Boltzmann, D3Q19"
     ),
+    example!("yee", "an electromagnetic wave between walls, and a round conductor: Yee's leapfrog"),
+    example!("schroedinger", "a particle that meets a wall with two slits: Visscher's leapfrog"),
+    example!("burgers", "a flow that steepens, in two directions: Runge-Kutta of order 4"),
+    example!("shallow-water", "a dam that breaks: fluxes between points, Runge-Kutta of order 3"),
+    example!("fitzhugh-nagumo", "a wave of excitation that turns into a spiral"),
+    example!(
+        "kuramoto-sivashinsky",
+        "a flame front that never comes to rest: a work field for the fourth derivative"
+    ),
     example!("membrane", "a drum that is struck: 100,000 steps at once by Fourier transforms"),
 ];
 

@@ -11,9 +11,10 @@ use toml::Spanned;
 use transform::stencil_file;
 
 use super::description::{
-    CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
-    StencilText, Table,
+    Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
+    StencilText, Table, WorkText,
 };
+use super::integrate::Method;
 use super::text::Text;
 use problem::Dtype;
 use problem::error::Mistake;
@@ -46,6 +47,8 @@ struct File {
     #[serde(default)]
     coefficients: Tables<CoefficientTable>,
     #[serde(default)]
+    work: Tables<WorkTable>,
+    #[serde(default)]
     sources: Vec<SourceTable>,
     #[serde(default)]
     receivers: Vec<ReceiverTable>,
@@ -65,6 +68,7 @@ struct GridTable {
 struct TimeTable {
     dt: Option<Spanned<Value>>,
     steps: Whole,
+    method: Option<Strings>,
 }
 
 #[derive(Deserialize)]
@@ -72,8 +76,16 @@ struct TimeTable {
 struct FieldTable {
     start: Spanned<Value>,
     boundary: Option<Strings>,
-    next: Strings,
+    next: Option<Strings>,
+    rate: Option<Strings>,
     keep: Option<Strings>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { value = \"k*dx(u)\" }")]
+struct WorkTable {
+    value: Strings,
+    boundary: Option<Strings>,
 }
 
 #[derive(Deserialize)]
@@ -251,7 +263,9 @@ impl Reader {
             terms: self.each(&file.terms, |_, term| Ok(self.string(term)))?,
             stencils: self.each(&file.stencils, |_, table| self.stencil(table))?,
             tables: self.each(&file.tables, |_, table| Ok(self.table(table.get_ref())))?,
-            fields: self.list(&file.fields, |name, table| self.field(name, table)),
+            fields: self.fields(&file.fields)?,
+            works: self.list(&file.work, |name, table| self.work(name, table)),
+            method: file.time.method.as_ref().map_or(Ok(start.method), |it| self.method(it))?,
             coefficients: self
                 .list(&file.coefficients, |name, table| self.coefficient(name, table)),
             sources: file.sources.into_iter().map(|table| self.source(table)).collect(),
@@ -282,14 +296,51 @@ impl Reader {
         all.expect("nothing is refused").into_iter().map(|(_, made)| made).collect()
     }
 
-    fn field(&self, name: Text, table: &FieldTable) -> FieldText {
+    fn fields(&self, tables: &Tables<FieldTable>) -> Result<Vec<FieldText>, Mistake> {
+        let fields = self.each(tables, |name, table| {
+            let at = table.span();
+            let table = table.get_ref();
+            let change = match (&table.next, &table.rate) {
+                (Some(next), None) => Change::Next(self.string(next)),
+                (None, Some(rate)) => Change::Rate(self.string(rate)),
+                (Some(_), Some(rate)) => {
+                    let what = format!("'{}' has next values, and a rate", name.as_str());
+                    return Err(self.string(rate).wrong(what).hint("give one of them"));
+                }
+                (None, None) => {
+                    let wrong = self.whole.mistake(at, "the key 'next' is missing here");
+                    let hint = "next = \"...\" says what comes after a step, rate = \"...\" how fast it changes";
+                    return Err(wrong.hint(hint));
+                }
+            };
+            Ok(self.field(name.clone(), table, change))
+        });
+        Ok(fields?.into_iter().map(|(_, field)| field).collect())
+    }
+
+    fn method(&self, name: &Strings) -> Result<Method, Mistake> {
+        name.get_ref().parse().map_err(|error: problem::names::UnknownName| {
+            self.string(name).wrong(error.to_string())
+        })
+    }
+
+    fn work(&self, name: Text, table: &WorkTable) -> WorkText {
+        let boundary = table.boundary.as_ref();
+        WorkText {
+            boundary: boundary.map_or(Text::new("the boundary", "zero"), |it| self.string(it)),
+            value: self.string(&table.value),
+            name,
+        }
+    }
+
+    fn field(&self, name: Text, table: &FieldTable, change: Change) -> FieldText {
         FieldText {
             start: self.start(&table.start),
             boundary: match &table.boundary {
                 Some(written) => self.string(written),
                 None => Text::new("the boundary", "zero"),
             },
-            next: self.string(&table.next),
+            change,
             keep: table.keep.as_ref().map(|keep| self.string(keep)),
             name,
         }

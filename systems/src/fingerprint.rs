@@ -21,6 +21,10 @@ impl System {
             all.push(format!("{name} {boundary:?} {next:?} {keep:?}").into_bytes());
             all.push(start(&field.start));
         }
+        for work in &self.works {
+            let (name, boundary, value) = (&work.name, work.boundary, &work.value);
+            all.push(format!("{name} {boundary:?} {value:?}").into_bytes());
+        }
         for coefficient in &self.coefficients {
             all.push(format!("{} {:?}", coefficient.name, coefficient.boundary).into_bytes());
             all.push(start(&coefficient.start));

@@ -47,6 +47,8 @@ pub struct Rounding {
     most: f64,
     single: bool,
     sums: SumRounding,
+    /// The type that values are stored in.
+    stored: Dtype,
 }
 
 /// How an engine sums products with constant weights, where that is not one rounding after the other.
@@ -75,6 +77,7 @@ impl Rounding {
                 most: f64::MAX,
                 single: false,
                 sums: SumRounding::default(),
+                stored: dtype,
             },
             _ => Self {
                 unit: f64::from(f32::EPSILON) / 2.0,
@@ -82,6 +85,7 @@ impl Rounding {
                 most: f64::from(f32::MAX),
                 single: true,
                 sums: SumRounding::default(),
+                stored: dtype,
             },
         }
     }
@@ -145,11 +149,6 @@ impl Interval {
         Self::hull(&[f(self.low, low), f(self.low, high), f(self.high, low), f(self.high, high)])
     }
 
-    /// Adds another one, of which the sum is rounded.
-    #[must_use]
-    pub fn plus(self, other: Self, rounding: &Rounding) -> Self {
-        rounding.call(Function::Add, &[self, other])
-    }
 }
 
 impl Numbers for Rounding {
@@ -167,6 +166,12 @@ impl Numbers for Rounding {
     /// An engine has the one; the result is held to what the other would have made.
     fn kept(&self, given: f64, stored: f64) -> Interval {
         Interval::hull(&[given, stored])
+    }
+
+    /// Rounding keeps the order.
+    fn computed(&self, value: Interval) -> Interval {
+        let Interval { low, high } = value;
+        Interval { low: low.min(self.stored.round(low)), high: high.max(self.stored.round(high)) }
     }
 
     fn call(&self, function: Function, arguments: &[Interval]) -> Interval {

@@ -54,6 +54,7 @@ mod file;
 mod fingerprint;
 pub mod gpu;
 pub mod growth;
+mod integrate;
 mod interval;
 mod once;
 mod parts;
@@ -66,6 +67,7 @@ mod session;
 pub mod simulation;
 mod speeds;
 mod sponge;
+mod stages;
 mod start;
 mod stencils;
 pub mod sum;
@@ -76,10 +78,11 @@ mod tests;
 
 pub use checked::System;
 pub use description::{
-    CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
-    StencilText, Table,
+    Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
+    StencilText, Table, WorkText,
 };
 use problem::text;
+pub use integrate::Method;
 pub use problem::{Text, expression};
 pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};
 

@@ -36,6 +36,17 @@ pub struct Coefficient {
     pub start: Start,
 }
 
+/// What is computed in each step, and read around points.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Work {
+    pub name: String,
+    pub boundary: Boundary,
+    /// Its value at a point.
+    pub value: Node,
+    /// The field whose values it has inside of a step, if it does.
+    pub of: Option<usize>,
+}
+
 /// Values to start with.
 #[derive(Clone, Debug)]
 pub enum Start {

@@ -151,7 +151,7 @@ impl evaluate::Values for Recorder {
 fn reads(system: &System, next: &Once, done: usize, point: usize) -> Vec<(Array, usize)> {
     let recorder = Recorder::default();
     let given = UnroundedCoefficients { system, values: &recorder };
-    let evaluator = Evaluator { system, numbers: Plain, values: &given, step: done as f64 };
+    let evaluator = Evaluator::new(system, Plain, &given, done as f64);
     let place = one_point(system.shape, point).low;
     next.at(&evaluator, place);
     for field in &system.fields {

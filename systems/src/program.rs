@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use transform::Stencil;
 
 use super::expression::{Array, Function, Node};
-use super::text::Text;
+use super::stages::Equation;
 use problem::error::Mistake;
 
 /// How far from a point values may be read, along each axis.
@@ -48,26 +48,46 @@ pub struct Program {
     pub scalars: Vec<Node>,
     /// In their order.
     pub operations: Vec<Operation>,
-    /// The next value of each field, but for sources.
+    /// The value of each equation, but for sources.
     pub results: Vec<Value>,
+    /// Where each of them is written.
+    pub writes: Vec<Array>,
 }
 
 impl Program {
-    /// That of equations, each with its text for errors.
+    /// That of equations, each with its text for errors, and with these numbers and others as scalars. An equation that
+    /// reads what one before it computes takes it from there.
     ///
     /// # Errors
     /// They read too far away, or take too many operations.
     pub fn new<'a>(
         stencils: &[Stencil],
-        equations: impl Iterator<Item = (&'a Node, &'a Text)>,
+        scalars: &[Node],
+        equations: impl Iterator<Item = &'a Equation<'a>>,
     ) -> Result<Self, Mistake> {
         let (calls, sums) = (HashMap::new(), HashMap::new());
-        let mut writer = Writer { stencils, program: Self::default(), calls, sums };
-        for (next, text) in equations {
-            let result = writer.write(next, [0; 3]).map_err(|what| text.wrong(what))?;
+        let program = Self { scalars: scalars.to_vec(), ..Self::default() };
+        let mut writer = Writer { stencils, program, calls, sums };
+        for Equation { computes, value, text } in equations {
+            let result = writer.write(value, [0; 3]).map_err(|what| text.wrong(what))?;
             writer.program.results.push(result);
+            writer.program.writes.push(*computes);
         }
         Ok(writer.program)
+    }
+
+    /// Writes only what is chosen, in the order of arrays.
+    pub fn keep(&mut self, chosen: impl Fn(Array) -> bool) {
+        let writes = self.writes.iter().copied().zip(self.results.iter().copied());
+        let mut all: Vec<(Array, Value)> = writes.filter(|(array, _)| chosen(*array)).collect();
+        all.sort_unstable_by_key(|(array, _)| *array);
+        (self.writes, self.results) = all.into_iter().unzip();
+    }
+
+    /// The place of a field among what is written, if it is.
+    #[must_use]
+    pub fn place_of(&self, field: usize) -> Option<usize> {
+        self.writes.iter().position(|array| *array == Array::New(field))
     }
 
     /// The arrays that it reads, each once.
@@ -122,7 +142,10 @@ impl Writer<'_> {
         }
         Ok(match node {
             Node::Coordinate(axis) => Value::Coordinate(*axis, at),
-            Node::Read(array) => Value::Read(*array, near(at)?),
+            Node::Read(array) => match self.known(*array, at) {
+                Some(value) => value,
+                None => Value::Read(*array, near(at)?),
+            },
             Node::Call(function, arguments) => {
                 let arguments: Vec<Value> =
                     arguments.iter().map(|part| self.write(part, at)).collect::<Result<_, _>>()?;
@@ -137,6 +160,13 @@ impl Writer<'_> {
                 unreachable!("it has one value for all points")
             }
         })
+    }
+
+    /// What an equation before has computed at the point.
+    fn known(&self, array: Array, at: Offset) -> Option<Value> {
+        let Program { writes, results, .. } = &self.program;
+        let place = writes.iter().position(|known| *known == array);
+        place.filter(|_| at == [0; 3]).map(|place| results[place])
     }
 
     fn scalar(&mut self, node: &Node) -> Value {

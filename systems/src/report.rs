@@ -21,6 +21,7 @@ impl System {
                 all.collect::<Vec<_>>().join("; ")
             }
         };
+        let (arrays_read, arrays_written) = self.moved();
         Problem {
             stencil: None,
             title: Some(self.title.clone()),
@@ -30,8 +31,8 @@ impl System {
             dt: Some(self.dt),
             dtype: self.dtype,
             boundary,
-            arrays_read: self.program.arrays().len(),
-            arrays_written: self.fields.len(),
+            arrays_read,
+            arrays_written,
             value_bytes,
         }
     }

@@ -136,6 +136,7 @@ impl Values for Copies<'_> {
         match array {
             Array::Field { field, level } => self.fields[field][level].get(index),
             Array::Coefficient(coefficient) => self.coefficients[coefficient].get(index),
+            _ => unreachable!("what a step computes is no value before it"),
         }
     }
 

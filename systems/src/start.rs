@@ -152,7 +152,7 @@ impl Known {
         }
         let values = Arrays { coefficients: &self.coefficients, random };
         let step = -(level as f64);
-        let evaluator = Evaluator { system, numbers: Plain, values: &values, step };
+        let evaluator = Evaluator::new(system, Plain, &values, step);
         let [_, ny, nx] = shape.extents();
         let (values, losses) = with_dtype!(dtype, T => {
             let mut values = vec![T::default(); shape.points()];
@@ -189,7 +189,7 @@ impl Values for Arrays<'_> {
     fn value(&self, array: Array, index: usize) -> f64 {
         match array {
             Array::Coefficient(coefficient) => self.coefficients[coefficient].get(index),
-            Array::Field { .. } => unreachable!("values to start with are not made of fields"),
+            _ => unreachable!("values to start with are not made of fields"),
         }
     }
 

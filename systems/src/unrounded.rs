@@ -32,7 +32,7 @@ impl Values for UnroundedCoefficients<'_> {
         let Self { system, .. } = self;
         match &system.coefficients[coefficient].start {
             Start::Expression(node) if system.dtype != Dtype::F64 => {
-                let start = Evaluator { system, numbers: Plain, values: self, step: 0.0 };
+                let start = Evaluator::new(system, Plain, self, 0.0);
                 Some(start.at(node, self.point(index)))
             }
             // Those of a file are given as they are stored, and f64 stores all as they are given.

@@ -16,13 +16,23 @@ pub enum Array {
     },
     /// A coefficient, which does not change.
     Coefficient(usize),
+    /// A field after the step that is taken.
+    New(usize),
+    /// A work field, which is computed in each step.
+    Work(usize),
 }
 
 impl Array {
-    /// Whether it is a level of this field.
+    /// Whether it is a level of this field, or what the field is after the step.
     #[must_use]
     pub fn is_of_field(self, wanted: usize) -> bool {
-        matches!(self, Self::Field { field, .. } if field == wanted)
+        matches!(self, Self::Field { field, .. } | Self::New(field) if field == wanted)
+    }
+
+    /// Whether a step computes it, so that whoever reads it waits for that.
+    #[must_use]
+    pub fn is_computed(self) -> bool {
+        matches!(self, Self::New(_) | Self::Work(_))
     }
 }
 
@@ -97,22 +107,53 @@ impl Node {
     /// It with other arrays in the places of those that it reads.
     #[must_use]
     pub fn with_arrays(&self, other: &impl Fn(Array) -> Array) -> Self {
+        self.replaced(&|node| match node {
+            Self::Read(array) => Some(Self::Read(other(*array))),
+            _ => None,
+        })
+    }
+
+    /// It with others in the places of parts for which there are some.
+    #[must_use]
+    pub fn replaced(&self, other: &impl Fn(&Self) -> Option<Self>) -> Self {
+        if let Some(other) = other(self) {
+            return other;
+        }
         match self {
-            Self::Read(array) => Self::Read(other(*array)),
             Self::Call(function, arguments) => {
-                let arguments = arguments.iter().map(|it| it.with_arrays(other));
+                let arguments = arguments.iter().map(|it| it.replaced(other));
                 Self::Call(*function, arguments.collect())
             }
             Self::Stencil(number, argument) => {
-                Self::Stencil(*number, Box::new(argument.with_arrays(other)))
+                Self::Stencil(*number, Box::new(argument.replaced(other)))
             }
             Self::Table(number, argument) => {
-                Self::Table(*number, Box::new(argument.with_arrays(other)))
+                Self::Table(*number, Box::new(argument.replaced(other)))
             }
-            Self::Number(_) | Self::Time | Self::Step | Self::Coordinate(_) | Self::Random(_) => {
-                self.clone()
+            leaf => leaf.clone(),
+        }
+    }
+
+    /// The arrays that a step computes and it reads, each with whether it is read at the point only.
+    #[must_use]
+    pub fn computed_reads(&self) -> Vec<(Array, bool)> {
+        fn note(node: &Node, at_point: bool, found: &mut Vec<(Array, bool)>) {
+            match node {
+                Node::Read(array) if array.is_computed() => {
+                    match found.iter_mut().find(|(known, _)| known == array) {
+                        Some((_, only)) => *only &= at_point,
+                        None => found.push((*array, at_point)),
+                    }
+                }
+                Node::Call(_, parts) => parts.iter().for_each(|it| note(it, at_point, found)),
+                Node::Stencil(_, part) => note(part, false, found),
+                Node::Table(_, part) => note(part, at_point, found),
+                _ => (),
             }
         }
+        let mut found = Vec::new();
+        note(self, true, &mut found);
+        found
     }
 
     /// Calls `see` with this part and all parts of it.

@@ -49,6 +49,8 @@ pub struct Scope {
     pub fields: Vec<String>,
     /// Coefficients, in their order.
     pub coefficients: Vec<String>,
+    /// Work fields, in their order.
+    pub works: Vec<String>,
     /// Stencils, in their order.
     pub stencils: Vec<String>,
     /// Tables, in their order.
@@ -149,7 +151,8 @@ impl Scope {
 
     /// Whether the system has something of this name.
     fn has(&self, name: &str) -> bool {
-        let lists = [&self.fields, &self.coefficients, &self.stencils, &self.tables];
+        let Self { fields, coefficients, works, stencils, tables, .. } = self;
+        let lists = [fields, coefficients, works, stencils, tables];
         lists.into_iter().flatten().any(|known| known == name)
             || self.constants.contains_key(name)
             || self.terms.contains_key(name)
@@ -269,6 +272,9 @@ impl Check<'_> {
         } else if let Some(coefficient) = is(&scope.coefficients) {
             self.allow(self.purpose >= Purpose::Points, syntax)?;
             Node::Read(Array::Coefficient(coefficient))
+        } else if let Some(work) = is(&scope.works) {
+            self.allow(self.purpose == Purpose::Next, syntax)?;
+            Node::Read(Array::Work(work))
         } else {
             return Err(self.unknown(name, syntax));
         };
@@ -320,6 +326,7 @@ impl Check<'_> {
             match name {
                 "prev" => self.earlier(name, 1, arguments, syntax)?,
                 "prev2" => self.earlier(name, MOST_LEVELS, arguments, syntax)?,
+                "new" => self.after_the_step(arguments, syntax)?,
                 "random" => self.random(arguments, syntax)?,
                 "ricker" => self.ricker(arguments, syntax)?,
                 _ => self.composed(name, arguments, syntax)?,
@@ -371,6 +378,21 @@ impl Check<'_> {
             _ => Err(self
                 .wrong(&arguments[0], format!("'{name}' takes a field, and nothing else"))
                 .hint("prev(u) is u one step ago, prev2(u) two steps ago")),
+        }
+    }
+
+    /// A field after the step.
+    fn after_the_step(&self, arguments: &[Syntax], syntax: &Syntax) -> Result<Node, Mistake> {
+        self.count("new", arguments, 1, syntax)?;
+        self.allow(self.purpose == Purpose::Next, syntax)?;
+        match self.typed(&arguments[0], Type::Number)? {
+            Node::Read(Array::Field { field, level: 0 }) => Ok(Node::Read(Array::New(field))),
+            Node::Read(Array::Work(_)) => Err(self
+                .wrong(&arguments[0], "a work field is of this step as it is")
+                .hint("write its name alone")),
+            _ => Err(self
+                .wrong(&arguments[0], "'new' takes a field, and nothing else")
+                .hint("new(u) is u after this step; a stencil takes it as in dx(new(u))")),
         }
     }
 
@@ -445,12 +467,13 @@ impl Check<'_> {
 
     fn unknown(&self, name: &str, syntax: &Syntax) -> Mistake {
         let scope = self.scope;
-        let lists = [&scope.fields, &scope.coefficients, &scope.stencils, &scope.tables];
+        let Scope { fields, coefficients, works, stencils, tables, .. } = scope;
+        let lists = [fields, coefficients, works, stencils, tables];
         let named = lists.into_iter().flatten().map(String::as_str);
         let keyed = scope.constants.keys().chain(scope.terms.keys()).map(String::as_str);
         let named_functions = NAMED.iter().map(|(known, _)| *known);
         let functions = named_functions.chain(COMPOSED.iter().map(|it| it.name));
-        let own = WORDS.into_iter().chain(functions).chain(["ricker"]);
+        let own = WORDS.into_iter().chain(functions).chain(["ricker", "new"]);
         let known = || named.clone().chain(keyed.clone()).chain(own.clone());
         let wrong =
             |what: String| self.mistake(syntax.at.start..syntax.at.start + name.len(), what);

@@ -42,6 +42,7 @@ impl Names<'_> {
             Node::Read(read @ Array::Field { level: 2, .. }) => {
                 format!("prev2({})", (self.array)(*read))
             }
+            Node::Read(read @ Array::New(_)) => format!("new({})", (self.array)(*read)),
             Node::Read(read) => (self.array)(*read),
             Node::Stencil(stencil, part) => {
                 format!("{}({})", (self.stencil)(*stencil), inner(part))

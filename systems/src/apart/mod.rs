@@ -8,6 +8,7 @@ use crate::checked::System;
 use crate::expression::{Array, Node};
 use crate::parts::{Coefficient, Field, Receiver, Source, Start};
 use crate::program::Program;
+use crate::stages::Equation;
 use crate::start::StartValues;
 use crate::text::Text;
 
@@ -31,6 +32,12 @@ pub struct Part {
 /// The parts of a system, in the order of their first fields: one, if all fields depend on each other.
 #[must_use]
 pub fn parts(system: &System) -> Vec<Part> {
+    // Who reads what a step computes waits for it.
+    if system.computes_in_turn() {
+        let (fields, coefficients) = (0..system.fields.len(), 0..system.coefficients.len());
+        let (fields, coefficients) = (fields.collect(), coefficients.collect());
+        return vec![Part { system: system.clone(), fields, coefficients }];
+    }
     let mut part_of: Vec<usize> = (0..system.fields.len()).collect();
     for (number, field) in system.fields.iter().enumerate() {
         for read in arrays(nodes(field)) {
@@ -81,6 +88,7 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
         node.with_arrays(&|array| match array {
             Array::Field { field, level } => Array::Field { field: place(&fields, field), level },
             Array::Coefficient(number) => Array::Coefficient(place(&coefficients, number)),
+            computed => unreachable!("{computed:?} is of a system that is one part"),
         })
     };
     let start = |start: &Start| match start {
@@ -109,10 +117,17 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
     let receivers = system.receivers.iter().filter(|receiver| fields.contains(&receiver.field));
     let own_receiver = |it: &Receiver| Receiver { field: place(&fields, it.field), ..it.clone() };
     let own: Vec<Field> = fields.iter().map(own_field).collect();
-    let unnamed = Text::new("an equation", "");
-    let program = Program::new(&system.stencils, own.iter().map(|it| (&it.next, &unnamed)));
+    let text = &Text::new("an equation", "");
+    let equations = own.iter().enumerate().map(|(number, field)| {
+        let computes = Array::New(number);
+        Equation { computes, value: &field.next, text }
+    });
+    let equations: Vec<Equation> = equations.collect();
+    let program = Program::new(&system.stencils, &[], equations.iter());
+    let program = program.expect("the equations of the whole system are operations");
     let part = System {
-        program: program.expect("the equations of the whole system are operations"),
+        stages: vec![program.clone()],
+        program,
         coefficients: coefficients.iter().map(own_coefficient).collect(),
         sources: sources.map(own_source).collect(),
         receivers: receivers.map(own_receiver).collect(),

@@ -24,14 +24,18 @@ pub struct Compiled<R> {
 }
 
 impl<R: Real> Compiled<R> {
-    /// Compiles a program; none if the processor is of another kind. One that streams writes past the caches.
-    pub fn new(code: &Code<R>, system: &System, streams: bool) -> Option<Self> {
+    /// Compiles a program with so many outputs; none if the processor is of another kind. One that streams writes past the caches.
+    pub fn new(
+        code: &Code<R>,
+        (system, outputs): (&System, usize),
+        streams: bool,
+    ) -> Option<Self> {
         let coordinates = coordinates(code);
         let names = Names::of(code, &coordinates);
         let instructions = code.steps.iter().map(|step| names.instruction(step));
         let program = Program {
             inputs: names.inputs + names.across.len(),
-            outputs: system.fields.len(),
+            outputs,
             slots: code.slots - code.scalars,
             shared: code.scalars + names.along.len(),
             ahead: code.arrays.iter().map(|reads| reads.lead).enumerate().collect(),

@@ -5,6 +5,7 @@
 //! Values of f16 and bf16 are computed with as f32: rows that a band reads are widened for it ([`window`]). Where a side has
 //! a slope, they are kept as f32 that these types hold, for what lies beyond such a side is a sum that is not rounded to them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,7 +26,7 @@ use super::evaluate::{self, Evaluator, Nothing, Plain};
 use super::expression::Array;
 use super::parts::Field;
 use super::places::Places;
-use super::program::Offset;
+use super::program::{Offset, Program};
 use super::session::StepSession;
 use super::start::StartValues;
 use compute::engine::cpu::caches;
@@ -93,7 +94,8 @@ pub fn session(system: System, beginning: StartValues) -> Box<dyn StepSession> {
 /// The type that values have in memory.
 fn stored(system: &System) -> Dtype {
     let fields = system.fields.iter().map(|it| &it.boundary);
-    let mut sides = fields.chain(system.coefficients.iter().map(|it| &it.boundary));
+    let sides = fields.chain(system.coefficients.iter().map(|it| &it.boundary));
+    let mut sides = sides.chain(system.works.iter().map(|it| &it.boundary));
     match system.dtype {
         Dtype::F16 | Dtype::Bf16 if sides.any(|sides| sides.sloped_axes() > 0) => Dtype::F32,
         dtype => dtype,
@@ -108,14 +110,13 @@ fn bytes(system: &System) -> u128 {
         let spare = u128::from(own(system, field).is_none());
         points(system.shape, reach) * (it.levels as u128 + spare)
     };
-    let of_coefficient = |coefficient: usize| {
-        let reach = system.program.reach(|array| array == Array::Coefficient(coefficient));
-        points(system.shape, reach)
-    };
+    let of_array = |array| points(system.shape, system.program.reach(|read| read == array));
     let fields: u128 = system.fields.iter().enumerate().map(of_field).sum();
-    let coefficients: u128 = (0..system.coefficients.len()).map(of_coefficient).sum();
+    let coefficients: u128 =
+        (0..system.coefficients.len()).map(|it| of_array(Array::Coefficient(it))).sum();
+    let works: u128 = (0..system.works.len()).map(|it| of_array(Array::Work(it))).sum();
     let value = stored(system).bytes() as u128;
-    (fields + coefficients + system.shape.points() as u128) * value
+    (fields + coefficients + works + system.shape.points() as u128) * value
 }
 
 /// Points of a grid and what is around it, at most.
@@ -132,11 +133,23 @@ struct Arrays<T> {
     /// equations read, or they are written over the oldest ones.
     fields: Vec<Vec<Padded<T>>>,
     coefficients: Vec<Padded<T>>,
+    works: Vec<Padded<T>>,
 }
 
 impl<T> Default for Arrays<T> {
     fn default() -> Self {
-        Self { fields: Vec::new(), coefficients: Vec::new() }
+        Self { fields: Vec::new(), coefficients: Vec::new(), works: Vec::new() }
+    }
+}
+
+impl<T> Arrays<T> {
+    /// The array that a stage writes.
+    fn written(&mut self, array: Array) -> &mut Padded<T> {
+        match array {
+            Array::New(field) => self.fields[field].last_mut().expect("an array for the next"),
+            Array::Work(work) => &mut self.works[work],
+            _ => unreachable!("a stage writes neither levels nor coefficients"),
+        }
     }
 }
 
@@ -144,13 +157,15 @@ impl<T> Default for Arrays<T> {
 struct Layouts {
     fields: Vec<Layout>,
     coefficients: Vec<Layout>,
+    works: Vec<Layout>,
 }
 
 impl Layouts {
     fn get(&self, array: Array) -> &Layout {
         match array {
-            Array::Field { field, .. } => &self.fields[field],
+            Array::Field { field, .. } | Array::New(field) => &self.fields[field],
             Array::Coefficient(coefficient) => &self.coefficients[coefficient],
+            Array::Work(work) => &self.works[work],
         }
     }
 
@@ -160,25 +175,24 @@ impl Layouts {
         z * layout.plane() as isize + y * layout.pitch as isize + x
     }
 
-    /// Rows of a plane that a thread computes before it takes those of the next plane: what is read of the planes around
-    /// them stays in its cache, of as many bytes a value.
-    fn rows_of_a_band(&self, system: &System, bytes: usize) -> usize {
-        let planes = |is_own: &dyn Fn(Array) -> bool| {
-            let reads = || system.program.reads().filter(|(array, _)| is_own(*array));
-            let planes = || reads().map(|(_, [z, ..])| z);
-            planes().max().zip(planes().min()).map_or(0, |(last, first)| (last - first) as usize)
+    /// Rows of a plane that a thread computes before it takes those of the next plane: what a program reads of the planes
+    /// around them stays in its cache, of as many bytes a value.
+    fn rows_of_a_band(&self, system: &System, program: &Program, bytes: usize) -> usize {
+        let planes = |array: Array| {
+            let of_array = program.reads().filter(|(read, _)| *read == array);
+            let planes: Vec<i32> = of_array.map(|(_, [z, ..])| z).collect();
+            let ends = planes.iter().max().zip(planes.iter().min());
+            ends.map_or(0, |(last, first)| (last - first) as usize)
         };
-        let of_field = |(field, layout): (usize, &Layout)| {
-            let spare = usize::from(own(system, field).is_none());
-            let others = system.fields[field].levels + spare + 1;
-            (layout.pitch, planes(&|array| array.is_of_field(field)), others)
-        };
-        let of_coefficient = |(number, layout): (usize, &Layout)| {
-            (layout.pitch, planes(&|array| array == Array::Coefficient(number)), 1)
-        };
-        let fields = self.fields.iter().enumerate().map(of_field);
-        let coefficients = self.coefficients.iter().enumerate().map(of_coefficient);
-        let arrays: Vec<(usize, usize, usize)> = fields.chain(coefficients).collect();
+        let read = program.arrays().into_iter().map(|array| (array, planes(array), 1));
+        let written = program.writes.iter().map(|array| match *array {
+            Array::New(field) if own(system, field).is_some() => (*array, 0, 1),
+            // Its lines are read, too, before they are written.
+            _ => (*array, 0, 2),
+        });
+        let arrays = read.chain(written);
+        let arrays = arrays.map(|(array, planes, others)| (self.get(array).pitch, planes, others));
+        let arrays: Vec<(usize, usize, usize)> = arrays.collect();
         // Where each value is read for one plane only, none has to stay.
         if arrays.iter().all(|(_, planes, _)| *planes == 0) {
             return MOST;
@@ -190,32 +204,79 @@ impl Layouts {
 
 struct Cpu<T: Stored> {
     system: System,
-    code: Code<T::Computed>,
-    /// As machine code, where the processor takes it.
-    compiled: Option<Compiled<T::Computed>>,
+    stages: Vec<Stage<T>>,
     layouts: Layouts,
-    /// What is widened for a band, if values are not computed with as they lie in memory.
-    windows: Option<Windows>,
     /// What no thread widens into now.
     widened: Mutex<Vec<Widened<T::Computed>>>,
-    /// Of each field, whether its next values are written over the oldest ones.
-    in_place: Vec<bool>,
-    /// Of each of the arrays that the code reads the values from row to row.
-    pitches: Vec<usize>,
     arrays: Arrays<T>,
     /// What lies around each field, if it changes or is not zero.
     halos: Vec<Option<Halo<T>>>,
-    /// By row (z, y): the field, x, and the place in the sources.
-    sources: BTreeMap<[usize; 2], Vec<(usize, usize, usize)>>,
+    /// What lies around each work field.
+    halos_of_works: Vec<Option<Halo<T>>>,
     level: Level,
     /// The arrays by their numbers.
     numbered: Vec<Array>,
-    /// Rows of a band of a single step.
-    rows: usize,
     /// Steps that are taken together, at most.
     depth: usize,
     /// Steps that are done.
     done: usize,
+}
+
+/// What is computed at all points before the next stage of a step begins.
+struct Stage<T: Stored> {
+    code: Code<T::Computed>,
+    /// As machine code, where the processor takes it.
+    compiled: Option<Compiled<T::Computed>>,
+    /// What is widened for a band, if values are not computed with as they lie in memory.
+    windows: Option<Windows>,
+    /// The arrays that are written.
+    writes: Vec<Array>,
+    /// Of each of them, whether it is a field whose next values are written over the oldest ones.
+    in_place: Vec<bool>,
+    /// Of each of the arrays that the code reads the values from row to row.
+    pitches: Vec<usize>,
+    /// By row (z, y): the place among what is written, x, and the place in the sources.
+    sources: BTreeMap<[usize; 2], Vec<(usize, usize, usize)>>,
+    /// Rows of a band of a single step.
+    rows: usize,
+}
+
+impl<T: Stored> Stage<T> {
+    /// That of a program of a system whose arrays lie so, and which writes past the caches if it streams.
+    fn new(system: &System, program: &Program, layouts: &Layouts, streams: bool) -> Self {
+        let windows = T::is_narrow().then(|| Windows::new(program, |array| *layouts.get(array)));
+        let place = |array, offset| match &windows {
+            Some(windows) => windows.distance(array, offset),
+            None => layouts.distance(array, offset),
+        };
+        let own_place = |array| own_field(system, array).and_then(|field| program.place_of(field));
+        let code = Code::new(program, own_place, place);
+        let pitch = |reads: &Reads| match &windows {
+            Some(windows) => windows.pitch(reads.array),
+            None => layouts.get(reads.array).pitch,
+        };
+        let mut sources = BTreeMap::<_, Vec<_>>::new();
+        for (index, source) in system.sources.iter().enumerate() {
+            if let Some(place) = program.place_of(source.field) {
+                let [z, y, x] = source.at;
+                sources.entry([z, y]).or_default().push((place, x, index));
+            }
+        }
+        let is_in_place = |array: &Array| match *array {
+            Array::New(field) => own(system, field).is_some(),
+            _ => false,
+        };
+        Self {
+            compiled: Compiled::new(&code, (system, program.writes.len()), streams && windows.is_none()),
+            pitches: code.arrays.iter().map(pitch).collect(),
+            code,
+            windows,
+            in_place: program.writes.iter().map(is_in_place).collect(),
+            writes: program.writes.clone(),
+            sources,
+            rows: layouts.rows_of_a_band(system, program, size_of::<T>()),
+        }
+    }
 }
 
 impl<T: Stored> Cpu<T> {
@@ -226,10 +287,13 @@ impl<T: Stored> Cpu<T> {
             layout.apart(Row::<T::Computed>::behind(), size_of::<T>())
         };
         let of_field = |field: usize| layout(&|array: Array| array.is_of_field(field));
-        let of_coefficient = |number| layout(&|array| array == Array::Coefficient(number));
+        let of_array = |wanted: Array| layout(&|array| array == wanted);
         let layouts = Layouts {
             fields: (0..system.fields.len()).map(of_field).collect(),
-            coefficients: (0..coefficients.len()).map(of_coefficient).collect(),
+            coefficients: (0..coefficients.len())
+                .map(|it| of_array(Array::Coefficient(it)))
+                .collect(),
+            works: (0..system.works.len()).map(|it| of_array(Array::Work(it))).collect(),
         };
         let (mut halos, mut padded) = (Vec::new(), Vec::new());
         let mut arrays = 0..;
@@ -251,51 +315,40 @@ impl<T: Stored> Cpu<T> {
             padded.push(levels);
             halos.push(halo);
         }
-        let mut sources = BTreeMap::<_, Vec<_>>::new();
-        for (index, source) in system.sources.iter().enumerate() {
-            let [z, y, x] = source.at;
-            sources.entry([z, y]).or_default().push((source.field, x, index));
-        }
         let coefficient = |(index, grid): (usize, &Grid)| {
             let layout = layouts.coefficients[index];
             let halo = halo(&system.coefficients[index].boundary, layout);
             fill(grid, layout, halo.as_ref(), lines(&mut arrays))
         };
         let coefficients = coefficients.iter().enumerate().map(coefficient).collect();
-        let arrays = Arrays { fields: padded, coefficients };
-        let rows = layouts.rows_of_a_band(&system, size_of::<T>());
-        let windows =
-            T::is_narrow().then(|| Windows::new(&system.program, |array| *layouts.get(array)));
-        let place = |array, offset| match &windows {
-            Some(windows) => windows.distance(array, offset),
-            None => layouts.distance(array, offset),
-        };
-        let code = Code::new(&system.program, |array| own_field(&system, array), place);
-        let pitch = |reads: &Reads| match &windows {
-            Some(windows) => windows.pitch(reads.array),
-            None => layouts.get(reads.array).pitch,
-        };
+        let (mut works, mut halos_of_works) = (Vec::new(), Vec::new());
+        for (work, layout) in system.works.iter().zip(&layouts.works) {
+            let mut padded = Padded::staggered(*layout, lines(&mut arrays));
+            let halo = halo(&work.boundary, *layout);
+            if let Some(halo) = &halo {
+                halo.close(&mut padded, true);
+            }
+            works.push(padded);
+            halos_of_works.push(halo);
+        }
+        let arrays = Arrays { fields: padded, coefficients, works };
         let depth = depth(&system).unwrap_or(1);
         // What a step writes is not in the caches when the next one reads it.
         let is_large = bytes(&system) > caches::last_level() as u128;
-        let streams = depth == 1 && windows.is_none() && is_large;
-        let compiled = Compiled::new(&code, &system, streams);
-        let depth = if compiled.is_some() { depth } else { 1 };
+        let streams = depth == 1 && is_large;
+        let of_stage = |program| Stage::new(&system, program, &layouts, streams);
+        let stages: Vec<Stage<T>> = system.stages.iter().map(of_stage).collect();
+        let are_compiled = stages.iter().all(|stage| stage.compiled.is_some());
         Self {
-            compiled,
-            pitches: code.arrays.iter().map(pitch).collect(),
-            code,
-            rows,
-            windows,
+            stages,
             widened: Mutex::default(),
-            in_place: (0..system.fields.len()).map(|it| own(&system, it).is_some()).collect(),
             layouts,
             arrays,
             halos,
-            sources,
+            halos_of_works,
             level: Level::new(),
             numbered: system.numbered(),
-            depth,
+            depth: if are_compiled { depth } else { 1 },
             done: step,
             system,
         }
@@ -307,7 +360,17 @@ impl<T: Stored> Cpu<T> {
 
     /// Whether a step has work for several threads.
     fn parallel(&self) -> bool {
-        self.system.shape.points() * (self.code.steps.len()) >= SERIAL
+        let steps: usize = self.stages.iter().map(|stage| stage.code.steps.len()).sum();
+        self.system.shape.points() * steps >= SERIAL * self.stages.len()
+    }
+
+    /// What lies around an array that a stage writes, if it changes or is not zero.
+    fn halo_of(&self, array: Array) -> Option<&Halo<T>> {
+        match array {
+            Array::New(field) => self.halos[field].as_ref(),
+            Array::Work(work) => self.halos_of_works[work].as_ref(),
+            _ => unreachable!("a stage writes neither levels nor coefficients"),
+        }
     }
 
     /// Takes steps that are done together.
@@ -315,24 +378,35 @@ impl<T: Stored> Cpu<T> {
         let system = &self.system;
         let of_step = |step: usize| {
             let step = (self.done + step) as f64;
-            let evaluator = Evaluator { system, numbers: Plain, values: &Nothing, step };
+            let evaluator = Evaluator::new(system, Plain, &Nothing, step);
             let number = |node| T::Computed::from_f64(evaluator.at(node, [0; 3]));
             let scalars = system.program.scalars.iter().map(number).collect();
             Numbers { scalars, added: system.sources.iter().map(|it| number(&it.add)).collect() }
         };
         let numbers: Vec<Numbers<T::Computed>> = (0..steps).map(of_step).collect();
         let mut arrays = std::mem::take(&mut self.arrays);
-        match steps {
-            1 => Pass::single(self, &mut arrays, &numbers),
-            _ => Pass::new(self, &mut arrays, &numbers).several(),
-        }
         let parallel = self.parallel();
-        for (levels, halo) in arrays.fields.iter_mut().zip(&self.halos) {
-            let count = levels.len();
-            levels.rotate_right(steps % count);
-            if let Some(halo) = halo {
-                halo.close_around(&mut levels[0], parallel);
+        if let [stage] = &self.stages[..]
+            && steps > 1
+        {
+            Pass::new((self, stage), &mut arrays, &numbers).several();
+            for (levels, halo) in arrays.fields.iter_mut().zip(&self.halos) {
+                let count = levels.len();
+                levels.rotate_right(steps % count);
+                if let Some(halo) = halo {
+                    halo.close_around(&mut levels[0], parallel);
+                }
             }
+        } else {
+            for stage in &self.stages {
+                Pass::single((self, stage), &mut arrays, &numbers);
+                for array in &stage.writes {
+                    if let Some(halo) = self.halo_of(*array) {
+                        halo.close_around(arrays.written(*array), parallel);
+                    }
+                }
+            }
+            arrays.fields.iter_mut().for_each(|levels| levels.rotate_right(1));
         }
         self.arrays = arrays;
         self.done += steps;
@@ -355,6 +429,7 @@ impl<T: Stored> Cpu<T> {
         match array {
             Array::Field { field, level } => &self.arrays.fields[field][level],
             Array::Coefficient(coefficient) => &self.arrays.coefficients[coefficient],
+            _ => unreachable!("what a step computes is no value before it"),
         }
     }
 }
@@ -368,6 +443,8 @@ pub fn depth(system: &System) -> Result<usize, String> {
     let [planes, reach, _] = system.program.reach(|_| true);
     let reason = if system.chain == Depth::Steps(1) {
         return Ok(1);
+    } else if let Err(stages) = system.check_one_stage() {
+        stages
     } else if nz > 1 || planes > 0 || ny == 1 {
         "steps are taken together on grids of two axes, where no other plane is read".to_owned()
     } else if !Row::<f64>::is_possible() {
@@ -389,11 +466,21 @@ pub fn depth(system: &System) -> Result<usize, String> {
     if system.chain == Depth::Auto { Ok(1) } else { Err(reason) }
 }
 
-/// The oldest values of a field, if equations read them at the point itself only: then the next ones are written over them.
+/// The oldest values of a field, if the stage that computes the next ones reads them at the point itself only, and no later
+/// one does: then the next ones are written over them.
 fn own(system: &System, field: usize) -> Option<Array> {
     let oldest = Array::Field { field, level: system.fields[field].levels - 1 };
-    let mut reads = system.program.reads().filter(|(array, _)| *array == oldest);
-    reads.all(|(_, offset)| offset == [0; 3]).then_some(oldest)
+    let writes = system.stages.iter().position(|stage| stage.place_of(field).is_some())?;
+    let may_read = |stage: usize, offset| match stage.cmp(&writes) {
+        Ordering::Less => true,
+        Ordering::Equal => offset == [0; 3],
+        Ordering::Greater => false,
+    };
+    let mut reads = system.stages.iter().enumerate().flat_map(|(stage, program)| {
+        let of_oldest = program.reads().filter(|(array, _)| *array == oldest);
+        of_oldest.map(move |(_, offset)| (stage, offset))
+    });
+    reads.all(|(stage, offset)| may_read(stage, offset)).then_some(oldest)
 }
 
 /// The field whose next values are written over an array.

@@ -31,7 +31,7 @@ use super::code::Reads;
 use super::real::Real;
 use super::run::{self, Run};
 use super::stored::Stored;
-use super::{Arrays, Cpu, FEW_ROWS, SEGMENT};
+use super::{Arrays, Cpu, FEW_ROWS, SEGMENT, Stage};
 use crate::expression::Array;
 
 /// Rows that a step takes before the next one, where a chunk takes several.
@@ -51,8 +51,10 @@ pub struct Numbers<R> {
 /// Time steps that are taken together.
 pub struct Pass<'a, T: Stored> {
     of: &'a Cpu<T>,
+    stage: &'a Stage<T>,
     coefficients: &'a [Padded<T>],
-    /// Of each field its levels, the present one first, as they are before the first step.
+    /// Of several steps of each field its levels, the present one first, as they are before the first step; else of each array
+    /// that is written the array.
     fields: Vec<Vec<SharedRows<'a, T>>>,
     /// Of each step.
     numbers: &'a [Numbers<T::Computed>],
@@ -88,16 +90,16 @@ fn shared<'a, T: Stored>(levels: &'a mut [Padded<T>], layout: &Layout) -> Vec<Sh
 impl<'a, T: Stored> Pass<'a, T> {
     /// Steps of a system, each with its numbers, on the arrays that it has.
     pub fn new(
-        of: &'a Cpu<T>,
+        (of, stage): (&'a Cpu<T>, &'a Stage<T>),
         arrays: &'a mut Arrays<T>,
         numbers: &'a [Numbers<T::Computed>],
     ) -> Self {
-        let Arrays { fields, coefficients } = arrays;
+        let Arrays { fields, coefficients, .. } = arrays;
         let fields = fields
             .iter_mut()
             .zip(&of.layouts.fields)
             .map(|(levels, layout)| shared(levels, layout));
-        Self { of, coefficients, fields: fields.collect(), numbers }
+        Self { of, stage, coefficients, fields: fields.collect(), numbers }
     }
 
     /// Room for a thread.
@@ -106,25 +108,45 @@ impl<'a, T: Stored> Pass<'a, T> {
         Room { slots: Vec::new(), compiled, widened: Widened::default() }
     }
 
-    /// Takes one step, whatever the grid has in rows and planes; bands have so many rows.
-    pub fn single(of: &'a Cpu<T>, arrays: &'a mut Arrays<T>, numbers: &'a [Numbers<T::Computed>]) {
-        let Arrays { fields, coefficients } = arrays;
+    /// Takes a stage of one step, whatever the grid has in rows and planes; bands have so many rows.
+    pub fn single(
+        (of, stage): (&'a Cpu<T>, &'a Stage<T>),
+        arrays: &'a mut Arrays<T>,
+        numbers: &'a [Numbers<T::Computed>],
+    ) {
+        let Arrays { fields, coefficients, works } = arrays;
         // Nobody writes what is read: no row of it need be borrowed.
-        let (mut next, mut levels) = (Vec::new(), Vec::new());
-        for (field, layout) in fields.iter_mut().zip(&of.layouts.fields) {
-            let others = field.len() - 1;
+        let (mut next, mut levels, mut read_works) = (Vec::new(), Vec::new(), Vec::new());
+        for ((number, field), layout) in fields.iter_mut().enumerate().zip(&of.layouts.fields) {
+            let is_written = stage.writes.contains(&Array::New(number));
+            let others = field.len() - usize::from(is_written);
             let (read, written) = field.split_at_mut(others);
             levels.push(&*read);
-            next.push(shared(written, layout));
+            if is_written {
+                next.push(shared(written, layout));
+            }
         }
-        let pass = Self { of, coefficients, fields: next, numbers };
-        let input = |reads: &Reads| match reads.array {
-            Array::Field { field, level } => levels[field][level].from(0),
-            Array::Coefficient(number) => pass.coefficients[number].from(0),
+        for ((number, work), layout) in works.iter_mut().enumerate().zip(&of.layouts.works) {
+            let is_written = stage.writes.contains(&Array::Work(number));
+            let (read, written) = std::slice::from_mut(work).split_at_mut(usize::from(!is_written));
+            read_works.push(read.first());
+            if is_written {
+                next.push(shared(written, layout));
+            }
+        }
+        let pass = Self { of, stage, coefficients, fields: next, numbers };
+        let input = |reads: &Reads| {
+            let array = match reads.array {
+                Array::Field { field, level } => &levels[field][level],
+                Array::New(field) => levels[field].last().expect("an array for the next"),
+                Array::Coefficient(number) => &pass.coefficients[number],
+                Array::Work(number) => read_works[number].expect("its stage is over"),
+            };
+            array.from(0)
         };
-        let inputs: Vec<&[T]> = of.code.arrays.iter().map(input).collect();
+        let inputs: Vec<&[T]> = stage.code.arrays.iter().map(input).collect();
         let [nz, ny, _] = of.system.shape.extents();
-        let [planes, rows, _] = of.windows.as_ref().map_or([1, of.rows, 0], |it| it.block);
+        let [planes, rows, _] = stage.windows.as_ref().map_or([1, stage.rows, 0], |it| it.block);
         let band = |first: usize, start: usize| Band {
             planes: first..nz.min(first + planes),
             rows: start..ny.min(start + rows),
@@ -236,7 +258,7 @@ impl<'a, T: Stored> Pass<'a, T> {
                 let last = row(layout, band.planes.end - 1, band.rows.end - 1, reads.last);
                 Some(self.level(field, level, step).read(first..last + 1))
             }
-            Array::Coefficient(_) => None,
+            _ => None,
         }
     }
 
@@ -244,7 +266,7 @@ impl<'a, T: Stored> Pass<'a, T> {
     /// widened from the first row on, else from the first place of the band's first point on.
     fn from<'b>(&self, reads: &Reads, band: &Band, rows: Option<&'b [T]>, all: &'b [T]) -> &'b [T] {
         let layout = self.of.layouts.get(reads.array);
-        let column = match self.of.windows {
+        let column = match self.stage.windows {
             Some(_) => 0,
             None => layout.left.strict_add_signed(reads.first[2] as isize),
         };
@@ -255,7 +277,7 @@ impl<'a, T: Stored> Pass<'a, T> {
 
     /// Computes a band in a step, from arrays that nobody writes, or else from the rows that it reads.
     fn band(&self, room: &mut Room<T::Computed>, step: usize, band: Band, all: Option<&[&[T]]>) {
-        let arrays = &self.of.code.arrays;
+        let arrays = &self.stage.code.arrays;
         let borrowed: Vec<Option<Read<T>>> = match all {
             Some(_) => Vec::new(),
             None => arrays.iter().map(|it| self.part(it, step, &band)).collect(),
@@ -267,12 +289,12 @@ impl<'a, T: Stored> Pass<'a, T> {
         let outputs = band.planes.clone().map(|plane| self.outputs(step, plane, &band));
         let mut outputs: Vec<Vec<Write<T>>> = outputs.collect();
         let [.., points] = self.of.system.shape.extents();
-        let columns = self.of.windows.as_ref().map_or(points, |it| it.block[2]);
+        let columns = self.stage.windows.as_ref().map_or(points, |it| it.block[2]);
         for start in (0..points).step_by(columns) {
             let columns = start..points.min(start + columns);
             let rows = outputs
                 .iter_mut()
-                .map(|outputs| next(&self.of.layouts.fields, outputs, band.rows.len(), &columns));
+                .map(|outputs| next(&self.layouts(), outputs, band.rows.len(), &columns));
             self.columns(room, step, &band, columns.clone(), &reads, rows.collect());
         }
         outputs.iter_mut().for_each(|outputs| self.close_rows(&band, outputs));
@@ -280,17 +302,17 @@ impl<'a, T: Stored> Pass<'a, T> {
 
     /// What a band reads of arrays that nobody writes.
     fn reads<'b>(&self, band: &Band, all: &[&'b [T]]) -> Vec<&'b [T]> {
-        let reads = self.of.code.arrays.iter().zip(all);
+        let reads = self.stage.code.arrays.iter().zip(all);
         reads.map(|(it, all)| self.from(it, band, None, all)).collect()
     }
 
     /// What a band reads of rows that were borrowed for it, and of coefficients.
     fn reads_of_rows<'b>(&'b self, band: &Band, rows: &'b [Option<Read<T>>]) -> Vec<&'b [T]> {
         let mut reads = Vec::new();
-        for (it, rows) in self.of.code.arrays.iter().zip(rows) {
+        for (it, rows) in self.stage.code.arrays.iter().zip(rows) {
             let all = match it.array {
                 Array::Coefficient(number) => self.coefficients[number].from(0),
-                Array::Field { .. } => &[],
+                _ => &[],
             };
             reads.push(self.from(it, band, rows.as_deref(), all));
         }
@@ -309,27 +331,27 @@ impl<'a, T: Stored> Pass<'a, T> {
     ) {
         let of = self.of;
         let mut inputs = Vec::new();
-        if let Some(windows) = &of.windows {
+        if let Some(windows) = &self.stage.windows {
             // Rooms come and go with the parts that threads share; memory that was written once is kept.
             room.widened = of.spare().pop().unwrap_or_default();
             inputs = std::mem::take(&mut room.widened.inputs);
-            inputs.resize_with(of.code.arrays.len(), Vec::new);
+            inputs.resize_with(self.stage.code.arrays.len(), Vec::new);
             let block = [band.planes.len(), band.rows.len(), columns.len()];
-            for ((it, from), to) in of.code.arrays.iter().zip(reads).zip(&mut inputs) {
+            for ((it, from), to) in self.stage.code.arrays.iter().zip(reads).zip(&mut inputs) {
                 let of_array = (it, of.layouts.get(it.array));
                 windows.fill(of.level, of_array, block, columns.start, from, to);
             }
         }
         for (number, next) in next.into_iter().enumerate() {
-            let rows = of.code.arrays.iter().zip(reads).enumerate();
-            let rows = rows.map(|(array, (it, from))| match &of.windows {
+            let rows = self.stage.code.arrays.iter().zip(reads).enumerate();
+            let rows = rows.map(|(array, (it, from))| match &self.stage.windows {
                 Some(windows) => &inputs[array][windows.first(it, number)..],
                 None => &T::computed(from).expect("not widened")[columns.start..],
             });
             let point = [band.planes.start + number, band.rows.start, columns.start];
             self.plane(room, step, point, rows.collect(), next);
         }
-        if of.windows.is_some() {
+        if self.stage.windows.is_some() {
             let outputs = std::mem::take(&mut room.widened.outputs);
             of.spare().push(Widened { inputs, outputs });
         }
@@ -346,7 +368,7 @@ impl<'a, T: Stored> Pass<'a, T> {
     ) {
         for (number, next) in next.into_iter().enumerate() {
             if number > 0 {
-                let moved = reads.iter_mut().zip(&self.of.pitches);
+                let moved = reads.iter_mut().zip(&self.stage.pitches);
                 moved.for_each(|(read, pitch)| *read = &read[*pitch..]);
             }
             self.row(room, step, [plane, first + number, column], &reads, next);
@@ -362,7 +384,7 @@ impl<'a, T: Stored> Pass<'a, T> {
         reads: &[&[T::Computed]],
         mut next: Vec<&mut [T]>,
     ) {
-        if self.of.windows.is_none() {
+        if self.stage.windows.is_none() {
             let next = next.into_iter().map(|next| T::computed_mut(next));
             let mut next: Vec<_> = next.map(|next| next.expect("not widened")).collect();
             self.compute(room, step, point, reads, &mut next);
@@ -371,7 +393,7 @@ impl<'a, T: Stored> Pass<'a, T> {
         }
         let mut outputs = std::mem::take(&mut room.widened.outputs);
         outputs.resize_with(next.len(), Vec::new);
-        for ((output, next), is_own) in outputs.iter_mut().zip(&next).zip(&self.of.in_place) {
+        for ((output, next), is_own) in outputs.iter_mut().zip(&next).zip(&self.stage.in_place) {
             output.resize(next.len(), T::Computed::ZERO);
             if *is_own {
                 T::widen_row(self.of.level, next, output);
@@ -388,9 +410,9 @@ impl<'a, T: Stored> Pass<'a, T> {
 
     /// Sets what lies on the left and right of a band's rows.
     fn close_rows(&self, band: &Band, outputs: &mut [Write<T>]) {
-        for ((halo, rows), layout) in self.of.halos.iter().zip(outputs).zip(&self.of.layouts.fields)
-        {
-            if let Some(halo) = halo {
+        for (array, rows) in self.stage.writes.iter().zip(outputs) {
+            let layout = self.of.layouts.get(*array);
+            if let Some(halo) = self.of.halo_of(*array) {
                 // What lies behind the last row of an array is no row.
                 let rows = rows.chunks_exact_mut(layout.pitch).take(band.rows.len());
                 rows.for_each(|row| halo.close_row(row));
@@ -402,13 +424,13 @@ impl<'a, T: Stored> Pass<'a, T> {
     fn segments(&self, band: Band, all: &[&[T]]) {
         let of = self.of;
         let whole = 0..of.system.shape.extents()[2];
-        let segment = of.windows.as_ref().map_or(SEGMENT, |it| it.block[2]);
+        let segment = self.stage.windows.as_ref().map_or(SEGMENT, |it| it.block[2]);
         for (plane, own) in band.planes.clone().flat_map(|z| band.rows.clone().map(move |y| (z, y)))
         {
             let row = Band { planes: plane..plane + 1, rows: own..own + 1 };
             let (reads, mut outputs) = (self.reads(&row, all), self.outputs(0, plane, &row));
             let mut parts: Vec<Vec<&mut [T]>> = Vec::new();
-            for next in next(&of.layouts.fields, &mut outputs, 1, &whole).into_iter().flatten() {
+            for next in next(&self.layouts(), &mut outputs, 1, &whole).into_iter().flatten() {
                 for (part, values) in next.chunks_mut(segment).enumerate() {
                     parts.resize_with(parts.len().max(part + 1), Vec::new);
                     parts[part].push(values);
@@ -427,11 +449,16 @@ impl<'a, T: Stored> Pass<'a, T> {
 
     /// The rows of one of a band's planes in which a step writes, of each field.
     fn outputs(&self, step: usize, plane: usize, band: &Band) -> Vec<Write<'_, T>> {
-        let output = |(field, layout): (usize, &Layout)| {
+        let output = |(place, layout): (usize, &Layout)| {
             let first = row(layout, plane, band.rows.start, [0; 3]);
-            self.next(field, step).write(first..first + band.rows.len())
+            self.next(place, step).write(first..first + band.rows.len())
         };
-        self.of.layouts.fields.iter().enumerate().map(output).collect()
+        self.layouts().into_iter().enumerate().map(output).collect()
+    }
+
+    /// How the arrays that are written lie in memory.
+    fn layouts(&self) -> Vec<&'a Layout> {
+        self.stage.writes.iter().map(|array| self.of.layouts.get(*array)).collect()
     }
 
     /// Computes a part of a row, of all fields, in the type that is computed with.
@@ -444,11 +471,11 @@ impl<'a, T: Stored> Pass<'a, T> {
         next: &mut [&mut [T::Computed]],
     ) {
         let (of, numbers) = (self.of, &self.numbers[step]);
-        if let Some(compiled) = &of.compiled {
+        if let Some(compiled) = &self.stage.compiled {
             let own = room.compiled[step].get_or_insert_with(|| compiled.room(&numbers.scalars));
             compiled.execute(own, (&of.system, point), reads, next);
         } else {
-            let code = &of.code;
+            let code = &self.stage.code;
             let run = Run { code, reads, system: &of.system, point };
             let slots = &mut room.slots;
             at_level!(of.level, simd => {
@@ -459,7 +486,7 @@ impl<'a, T: Stored> Pass<'a, T> {
             });
         }
         let [z, y, start] = point;
-        for &(field, x, source) in of.sources.get(&[z, y]).into_iter().flatten() {
+        for &(field, x, source) in self.stage.sources.get(&[z, y]).into_iter().flatten() {
             if let Some(value) = x.checked_sub(start).and_then(|at| next[field].get_mut(at)) {
                 *value += numbers.added[source];
             }
@@ -477,7 +504,7 @@ fn row(layout: &Layout, plane: usize, row: usize, [z, y, _]: [i32; 3]) -> usize 
 
 /// Some columns of each of a band's rows, of each field.
 fn next<'b, T>(
-    layouts: &[Layout],
+    layouts: &[&Layout],
     outputs: &'b mut [Write<T>],
     rows: usize,
     columns: &Range<usize>,

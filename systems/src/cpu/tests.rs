@@ -13,7 +13,7 @@ use super::stored::Stored;
 use super::{Cpu, depth, stored};
 use crate::checked::System;
 use crate::start::StartValues;
-use crate::tests::draw::{many, of_axes, system};
+use crate::tests::draw::{in_stages, many, of_axes, system};
 use crate::{Description, FieldText};
 use problem::{Depth, Dtype, Region};
 
@@ -45,7 +45,7 @@ fn same<T: Stored, U: Stored>(a: &Cpu<T>, b: &Cpu<U>, what: &str) {
 /// Whether there was machine code to compare.
 fn compared<T: Stored>(system: &System, seed: u64) -> bool {
     let [mut compiled, mut executed] = [(); 2].map(|()| begun::<T>(system));
-    if executed.compiled.take().is_none() {
+    if executed.stages.iter_mut().any(|stage| stage.compiled.take().is_none()) {
         return false;
     }
     for step in 0..4 {
@@ -77,7 +77,11 @@ fn together<T: Stored>(system: &System, random: &mut ChaCha8Rng, what: &str) -> 
 #[test]
 fn machine_code_has_the_bits_of_steps() {
     let of_case = |seed: &u64| {
-        let description = if seed % 8 == 7 { many(*seed) } else { system(*seed) };
+        let description = match seed % 8 {
+            7 => many(*seed),
+            5 | 6 => in_stages(*seed, 3),
+            _ => system(*seed),
+        };
         let system = System::new(&description, Path::new("")).unwrap();
         match stored(&system) {
             Dtype::F64 => compared::<f64>(&system, *seed),
@@ -109,6 +113,7 @@ fn values_of_two_bytes_have_the_bits_of_those_kept_as_f32() {
             7 => many(*seed),
             // Rows of several windows.
             6 => of_axes(1, *seed, 2),
+            5 => in_stages(*seed, 3),
             _ => system(*seed),
         };
         if seed % 8 == 6 {
@@ -134,7 +139,7 @@ fn what_reads_nothing_has_blocks() {
     let description = Description::new(&[3000]).dtype(Dtype::F16);
     let description = description.field(FieldText::new("u", "0", "sin(x + n)"));
     let system = System::new(&description, Path::new("")).unwrap();
-    let [_, _, columns] = begun::<f16>(&system).windows.unwrap().block;
+    let [_, _, columns] = begun::<f16>(&system).stages[0].windows.as_ref().unwrap().block;
     assert!(columns > 1000, "{columns}");
     assert!(kept_in_two_bytes::<f16>(&system, 0));
 }

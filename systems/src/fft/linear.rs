@@ -2,6 +2,7 @@
 //! The equations of a system as sums of products: weights, which are the same at all points and in all steps, times
 //! values around a point, and a constant. Or which part of them is none.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use transform::spectral::double::Double;
@@ -11,6 +12,7 @@ use crate::evaluate::{Evaluator, Nothing, Plain};
 use crate::expression::{Array, Function, Node, show};
 use crate::parts::Start;
 use crate::program::Offset;
+use problem::Boundary;
 use problem::boundary::Side;
 
 /// A value that is read: a field, how many steps ago, and where.
@@ -55,6 +57,10 @@ pub fn frozen_sums(system: &System, frozen: &Frozen) -> Result<Vec<Sum>, String>
 }
 
 fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String> {
+    if frozen.is_none() && system.computes_in_turn() {
+        whole_step(system)?;
+    }
+    let computed = RefCell::default();
     let of_field = |field: &crate::parts::Field| {
         let name = &field.name;
         if field.keep.is_some() && frozen.is_none() {
@@ -62,7 +68,7 @@ fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String>
                 "'{name}' keeps its values at some points, so not all points have one equation"
             ));
         }
-        let mut sum = Reader { system, name, frozen }.sum(&field.next, [0; 3])?;
+        let mut sum = Reader { system, name, frozen, computed: &computed }.sum(&field.next, [0; 3])?;
         sum.taps.retain(|_, weight| *weight != Double::ZERO);
         let numbers = sum.taps.values().chain([&sum.constant]);
         let finite = numbers.copied().all(|number| number.value().is_finite());
@@ -72,6 +78,33 @@ fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String>
         Ok(sum)
     };
     system.fields.iter().map(of_field).collect()
+}
+
+/// Checks that the stages of a step are one sum: that of each point, for no point has others beyond sides.
+fn whole_step(system: &System) -> Result<(), String> {
+    if !system.sources.is_empty() {
+        return Err("sources add to what later stages of a step read".into());
+    }
+    let own = 3 - system.shape.dims();
+    let goes_around = |boundary: &Boundary| {
+        boundary.sides[own..].iter().flatten().all(|side| *side == Side::Periodic)
+    };
+    let mut read = Vec::new();
+    system.visit(|part| {
+        if let Node::Read(array) = part
+            && array.is_computed()
+        {
+            read.push(*array);
+        }
+    });
+    let other = read.into_iter().find(|array| !goes_around(system.boundary_of(*array)));
+    match other {
+        None => Ok(()),
+        Some(array) => Err(format!(
+            "a step reads what it computes of '{}', whose sides are not all periodic",
+            system.name_of(array)
+        )),
+    }
 }
 
 /// What sources add to a field in each step, with the place as (z, y, x).
@@ -110,14 +143,11 @@ fn constant(system: &System, node: &Node) -> Option<f64> {
 
 /// The value of what has one for all points, in a step.
 pub fn in_step(system: &System, node: &Node, step: f64) -> f64 {
-    Evaluator { system, numbers: Plain, values: &Nothing, step }.at(node, [0; 3])
+    Evaluator::new(system, Plain, &Nothing, step).at(node, [0; 3])
 }
 
 fn shown(system: &System, node: &Node) -> String {
-    let name = |array: Array| match array {
-        Array::Field { field, .. } => system.fields[field].name.clone(),
-        Array::Coefficient(coefficient) => system.coefficients[coefficient].name.clone(),
-    };
+    let name = |array: Array| system.name_of(array).to_owned();
     show(node, &name, &|stencil| system.stencils[stencil].name().to_owned())
 }
 
@@ -127,6 +157,8 @@ struct Reader<'a> {
     name: &'a str,
     /// Where all that varies is taken; none where nothing may.
     frozen: Option<&'a Frozen>,
+    /// What the step computes at a point, as far as it is known.
+    computed: &'a RefCell<BTreeMap<Array, Sum>>,
 }
 
 impl Reader<'_> {
@@ -146,6 +178,12 @@ impl Reader<'_> {
                 Ok(Sum { taps, constant: Double::ZERO })
             }
             Node::Read(Array::Coefficient(coefficient)) => self.coefficient(*coefficient),
+            Node::Read(Array::New(field)) => {
+                self.computed(Array::New(*field), &self.system.fields[*field].next, at)
+            }
+            Node::Read(Array::Work(work)) => {
+                self.computed(Array::Work(*work), &self.system.works[*work].value, at)
+            }
             Node::Stencil(stencil, argument) => {
                 let mut sum = Sum::of(0.0);
                 for tap in self.system.stencils[*stencil].taps() {
@@ -169,6 +207,23 @@ impl Reader<'_> {
             }
             _ => Err(self.refused(node, "is not linear")),
         }
+    }
+
+    /// What the step computes at a place.
+    fn computed(&self, array: Array, node: &Node, at: Offset) -> Result<Sum, String> {
+        let known = self.computed.borrow().get(&array).cloned();
+        let sum = match known {
+            Some(sum) => sum,
+            None => {
+                let sum = self.sum(node, [0; 3])?;
+                self.computed.borrow_mut().insert(array, sum.clone());
+                sum
+            }
+        };
+        let moved = sum.taps.into_iter().map(|((field, level, offset), weight)| {
+            ((field, level, std::array::from_fn(|axis| offset[axis] + at[axis])), weight)
+        });
+        Ok(Sum { taps: moved.collect(), constant: sum.constant })
     }
 
     fn call(

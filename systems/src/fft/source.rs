@@ -54,7 +54,7 @@ pub fn field(
         std::array::from_fn(|axis| reach[axis].max(offset[axis].unsigned_abs() as usize))
     });
     let constants = Constants(lifts);
-    let evaluator = Evaluator { system, numbers: Plain, values: &constants, step: 0.0 };
+    let evaluator = Evaluator::new(system, Plain, &constants, 0.0);
     let at = |point: [usize; 3]| {
         values(&|field, offset| {
             let place = std::array::from_fn(|axis| point[axis] as isize + offset[axis] as isize);
@@ -86,7 +86,7 @@ impl Values for Constants<'_> {
     fn value(&self, array: Array, _: usize) -> f64 {
         match array {
             Array::Field { field, .. } => self.0[field],
-            Array::Coefficient(_) => unreachable!("fields alone are read"),
+            _ => unreachable!("fields alone are read"),
         }
     }
 

@@ -326,6 +326,7 @@ impl Values for View<'_> {
             // Those that an equation may have here are the same everywhere.
             Array::Coefficient(coefficient) => linear::coefficient(self.system, coefficient)
                 .expect("equations that read another are refused"),
+            _ => unreachable!("what a step computes is no value before it"),
         }
     }
 

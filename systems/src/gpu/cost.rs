@@ -23,7 +23,9 @@ pub fn point_instructions(system: &System) -> usize {
 
 /// Predicted seconds of a step with one a launch, where each thread has points of its own.
 pub fn tiled(system: &System, machine: &Machine) -> f64 {
-    let arrays = system.program.arrays().len() + system.fields.len();
+    let (read, written) = system.moved();
+    let arrays = read + written;
+    let launches = system.stages.len() as f64;
     let points = system.shape.points() as f64;
     let bytes = (arrays * system.dtype.bytes()) as f64 * points;
     let speeds = &GPU.single;
@@ -37,7 +39,7 @@ pub fn tiled(system: &System, machine: &Machine) -> f64 {
     let cycles = (point_instructions(system) * words(system)) as f64 / GPU.cycle.instructions;
     let rate = speeds.on_chip * machine.clock_hz * machine.multiprocessors as f64;
     let near_sides = near_sides(system, machine, &geometry);
-    GPU.launch().max(memory).max(cycles * points / rate) + near_sides
+    (launches * GPU.launch()).max(memory).max(cycles * points / rate) + near_sides
 }
 
 /// Of that of a grid of three axes what points near sides take, which look up where their neighbours are.

@@ -110,8 +110,13 @@ impl Target for OnDevice {
         self.gpu.read(&self.arrays[array], rows, bytes)
     }
 
-    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
-        let call = call(Addresses(addresses));
+    fn launch(
+        &mut self,
+        stage: usize,
+        extents: Extents,
+        addresses: [u64; MOST_ADDRESSES],
+    ) -> Result<(), Error> {
+        let call = call(stage, Addresses(addresses));
         self.gpu.launch(&Launch { call: &call, extents, order: Order::After })
     }
 

@@ -17,10 +17,15 @@ use problem::Error;
 /// The most points: of the built-in systems a step of so many takes some ten seconds.
 const MOST_POINTS: usize = 1 << 18;
 
-/// A kernel with its arrays.
+/// A kernel, with those of the stages that follow, and its arrays.
 pub struct Emulated {
-    program: Program,
+    stages: Vec<Stage>,
     memory: Memory,
+}
+
+/// The kernel of a stage.
+struct Stage {
+    program: Program,
     /// How many addresses are of arrays that are read, and how many of those that are written.
     read: usize,
     written: usize,
@@ -48,9 +53,16 @@ pub const ENGINE: &str = "emulate";
 impl Emulated {
     /// A kernel without arrays.
     pub fn new(kernel: &Kernel) -> Self {
-        let program = Program::read(&kernel.text);
-        let memory = Memory::new(&program, Vec::new());
-        Self { program, memory, read: kernel.arrays.len(), written: kernel.written.len() }
+        let all = || [kernel].into_iter().chain(&kernel.after);
+        // Constants are those of all kernels that have some.
+        let longest = all().map(|it| Program::read(&it.text)).max_by_key(Program::constants);
+        let memory = Memory::new(&longest.expect("a kernel"), Vec::new());
+        let stage = |kernel: &Kernel| Stage {
+            program: Program::read(&kernel.text),
+            read: kernel.arrays.len(),
+            written: kernel.written.len(),
+        };
+        Self { stages: all().map(stage).collect(), memory }
     }
 
     /// The bytes of all arrays.
@@ -85,14 +97,20 @@ impl Target for Emulated {
         Ok(())
     }
 
-    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
+    fn launch(
+        &mut self,
+        stage: usize,
+        extents: Extents,
+        addresses: [u64; MOST_ADDRESSES],
+    ) -> Result<(), Error> {
+        let Stage { program, read, written } = &self.stages[stage];
         // After them come the records of receivers.
-        let written = &addresses[self.read..self.read + self.written + 1];
+        let written = &addresses[*read..read + written + 1];
         self.memory.begin(written.iter().map(|address| Memory::split(*address).0));
         for block in 0..extents.blocks {
             self.memory.begin_block(extents.shared_bytes);
             let place = [block, extents.threads];
-            self.program.run_block(&mut self.memory, &addresses, place)?;
+            program.run_block(&mut self.memory, &addresses, place)?;
         }
         self.memory.end();
         Ok(())

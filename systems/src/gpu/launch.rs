@@ -69,17 +69,19 @@ impl Launch {
     /// # Errors
     /// Why there cannot.
     pub fn check(&self, system: &System) -> Result<(), String> {
-        let arrays = match self {
+        let launches = match self {
             Self::Step | Self::March(_) | Self::Sweep(_) => {
-                (system.program.arrays().len(), system.fields.len())
+                let stages = system.stages.iter();
+                stages.map(|program| (program.arrays().len(), program.writes.len())).collect()
             }
             Self::Chain(_) => {
                 let states = TileState::new(system)?.states;
                 let fields = states.iter().filter(|it| matches!(it, Array::Field { .. })).count();
-                (states.len(), fields)
+                vec![(states.len(), fields)]
             }
         };
-        kernel::check(system, arrays, &self.geometry(system))
+        let geometry = self.geometry(system);
+        launches.into_iter().try_for_each(|arrays| kernel::check(system, arrays, &geometry))
     }
 
     /// Bytes of all arrays with a value for each point: of each field its levels and those that are to take the next, and
@@ -89,7 +91,7 @@ impl Launch {
             let next = if matches!(self, Self::Chain(_)) { field.levels } else { 1 };
             field.levels + next
         });
-        let count = levels.sum::<usize>() + system.coefficients.len();
+        let count = levels.sum::<usize>() + system.coefficients.len() + system.works.len();
         let values = self.geometry(system).values();
         count as u128 * values as u128 * system.dtype.bytes() as u128
     }

@@ -120,6 +120,7 @@ impl March {
     /// # Errors
     /// Why there are none.
     pub fn best(system: &System, machine: &Machine) -> Result<(Self, f64), String> {
+        system.check_one_stage()?;
         if system.shape.dims() != 3 {
             return Err("only grids of three axes are gone through by planes".into());
         }

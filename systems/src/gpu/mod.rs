@@ -44,7 +44,7 @@ pub use tile::TileState;
 /// # Errors
 /// It has what kernels have no instructions for.
 pub fn ptx(system: &System) -> Result<String, String> {
-    Ok(Kernel::new(system)?.text)
+    Ok(Kernel::new(system)?.ptx())
 }
 
 /// How a kernel computes and stores values of a type.
@@ -82,7 +82,7 @@ pub fn session(
         let session = OnTarget::new(system, kernel, beginning, target)?;
         return Ok(Box::new(session.sweeping((**sweep).clone())?));
     }
-    let target = device::OnDevice::open(&kernel.text)?;
+    let target = device::OnDevice::open(&kernel.ptx())?;
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }
 
@@ -100,7 +100,7 @@ pub fn part(
     arrays: Vec<usize>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let kernel = written(&system, launch)?;
-    let target = device::OnDevice::open_nth(number, &kernel.text)?;
+    let target = device::OnDevice::open_nth(number, &kernel.ptx())?;
     let ghosts = ghosts(target.gpu())?;
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?.among(ghosts, arrays)))
 }

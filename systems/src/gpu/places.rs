@@ -12,9 +12,10 @@ use problem::boundary::{Place, Side};
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     boundaries: Vec<Boundary>,
-    /// Of each field, then of each coefficient, the number of its boundary.
+    /// Of each field, then of each coefficient, then of each work field, the number of its boundary.
     of_arrays: Vec<usize>,
     fields: usize,
+    coefficients: usize,
     /// Where coordinate 0 of an axis stands in `entries`, boundary by boundary.
     starts: Vec<[usize; 3]>,
     /// Where in `values` stands what is added at coordinate 0, where an axis has a slope.
@@ -28,10 +29,12 @@ pub struct Places {
 impl Places {
     /// Those of a system that reads so far along z, y, x.
     pub fn new(system: &System, reach: [usize; 3]) -> Self {
-        let mut places = Self { fields: system.fields.len(), ..Self::default() };
+        let (fields, coefficients) = (system.fields.len(), system.coefficients.len());
+        let mut places = Self { fields, coefficients, ..Self::default() };
         let of_fields = system.fields.iter().map(|field| field.boundary);
         let of_coefficients = system.coefficients.iter().map(|coefficient| coefficient.boundary);
-        for boundary in of_fields.chain(of_coefficients) {
+        let of_works = system.works.iter().map(|work| work.boundary);
+        for boundary in of_fields.chain(of_coefficients).chain(of_works) {
             let known = places.boundaries.iter().position(|known| *known == boundary);
             let number = known.unwrap_or_else(|| places.add(boundary, system, reach));
             places.of_arrays.push(number);
@@ -76,8 +79,9 @@ impl Places {
     /// The number of an array's boundary.
     pub fn boundary(&self, array: Array) -> usize {
         match array {
-            Array::Field { field, .. } => self.of_arrays[field],
+            Array::Field { field, .. } | Array::New(field) => self.of_arrays[field],
             Array::Coefficient(coefficient) => self.of_arrays[self.fields + coefficient],
+            Array::Work(work) => self.of_arrays[self.fields + self.coefficients + work],
         }
     }
 

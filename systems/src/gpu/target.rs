@@ -22,8 +22,13 @@ pub trait Target {
     fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error>;
     /// Waits for all launches, and copies rows of an array.
     fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
-    /// Queues a launch.
-    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error>;
+    /// Queues a launch of the kernel of a stage.
+    fn launch(
+        &mut self,
+        stage: usize,
+        extents: Extents,
+        addresses: [u64; MOST_ADDRESSES],
+    ) -> Result<(), Error>;
     /// Queues a launch of a sweep.
     fn sweep(
         &mut self,

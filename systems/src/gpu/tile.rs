@@ -50,6 +50,7 @@ impl TileState {
     /// # Errors
     /// Why its steps cannot be taken several at a time.
     pub fn new(system: &System) -> Result<Self, String> {
+        system.check_one_stage()?;
         // Coordinates in the kernel have 32 bits with a sign.
         if system.shape.extents().iter().any(|extent| *extent > 1 << 30) {
             return Err("axes of over 2^30 points take one step a launch".into());
@@ -142,16 +143,6 @@ impl Tile {
     pub fn values(&self) -> usize {
         let [_, down, across] = self.extents();
         down * across + 2 * self.pad()
-    }
-}
-
-impl System {
-    /// What lies around an array.
-    pub(super) fn boundary_of(&self, array: Array) -> problem::Boundary {
-        match array {
-            Array::Field { field, .. } => self.fields[field].boundary,
-            Array::Coefficient(coefficient) => self.coefficients[coefficient].boundary,
-        }
     }
 }
 

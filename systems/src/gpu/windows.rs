@@ -43,7 +43,7 @@ impl Windows {
             Array::Field { level, .. } => {
                 Some((1 + level) * delay + (-offset[0]).max(0) as usize + 1)
             }
-            Array::Coefficient(_) => None,
+            _ => None,
         });
         let planes = held.fold(2 * delay, usize::max);
         let [_, down, across] = tile.extents();

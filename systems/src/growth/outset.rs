@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use crate::checked::System;
 use crate::expression::{Array, Node};
 use crate::fft::linear::{self, Frozen};
-use crate::parts::Field;
 use crate::start::StartValues;
 use problem::check::growth::largest;
 use problem::check::rounded::RoundedCoefficient;
@@ -77,7 +76,7 @@ fn point(system: &System, place: usize) -> [usize; 3] {
 
 /// The places in C order at which weights are taken.
 fn places(system: &System, beginning: &StartValues) -> BTreeSet<usize> {
-    let read: BTreeSet<usize> = system.fields.iter().flat_map(read).collect();
+    let read = read(system);
     let kept: Vec<&Grid> = system
         .fields
         .iter()
@@ -91,9 +90,7 @@ fn places(system: &System, beginning: &StartValues) -> BTreeSet<usize> {
         all.extend(ends.or_else(|| self::ends(grid, |_| true)).into_iter().flatten());
     }
     let mut coordinates = false;
-    system.fields.iter().for_each(|field| {
-        field.next.visit(&mut |part| coordinates |= matches!(part, Node::Coordinate(_)));
-    });
+    system.visit(|part| coordinates |= matches!(part, Node::Coordinate(_)));
     if coordinates {
         let [nz, ny, nx] = system.shape.extents();
         for z in [0, nz / 2, nz - 1] {
@@ -121,12 +118,12 @@ fn ends(grid: &Grid, counts: impl Fn(usize) -> bool + Sync) -> Option<[usize; 2]
     })
 }
 
-/// The coefficients that an equation reads.
-fn read(field: &Field) -> Vec<usize> {
-    let mut all = Vec::new();
-    field.next.visit(&mut |part| {
+/// The coefficients that equations read.
+fn read(system: &System) -> BTreeSet<usize> {
+    let mut all = BTreeSet::new();
+    system.visit(|part| {
         if let Node::Read(Array::Coefficient(coefficient)) = part {
-            all.push(*coefficient);
+            all.insert(*coefficient);
         }
     });
     all

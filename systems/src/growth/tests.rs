@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use std::path::Path;
 
-use crate::{Description, FieldText, SpongeText, System, SystemSimulation, Text, examples};
+use crate::{Change, Description, FieldText, SpongeText, System, SystemSimulation, Text, examples};
 use compute::engine::EngineRequest;
 use problem::Dtype;
 use problem::check::wave_growth::WaveGrowth;
@@ -104,7 +104,8 @@ fn what_is_stable_is_not_feared() {
     let mut damped = plate(Dtype::F32, "2*u - prev(u) + 0.49*laplace(u)");
     damped.sponge = Some(SpongeText { width: 5, strength: 0.1, sides: vec![], fields: vec![] });
     assert_eq!(foresee(&damped, steps), None);
-    damped.fields[0].next = Text::new("next", "2*u - prev(u) + 0.81*laplace(u)");
+    let next = Text::new("next", "2*u - prev(u) + 0.81*laplace(u)");
+    damped.fields[0].change = Change::Next(next);
     assert!(foresee(&damped, steps).is_some());
     // 0 stays 0, but for a source.
     let mut still = plate(Dtype::F64, "u + 0.3*laplace(u)");

@@ -43,7 +43,10 @@ fn ring(system: &System, axis: usize) -> Option<bool> {
         let own = Array::Coefficient(number);
         (system.program.reach(|array| array == own), &coefficient.boundary)
     });
-    let read = fields.chain(coefficients).filter(|(reach, _)| reach[axis] > 0);
+    let works = system.works.iter().enumerate().map(|(number, work)| {
+        (system.program.reach(|array| array == Array::Work(number)), &work.boundary)
+    });
+    let read = fields.chain(coefficients).chain(works).filter(|(reach, _)| reach[axis] > 0);
     let mut rings = read.map(|(_, boundary)| boundary.sides[axis][0] == Side::Periodic);
     let first = rings.next().unwrap_or(false);
     rings.all(|ring| ring == first).then_some(first)
@@ -63,9 +66,7 @@ impl System {
     /// Whether an equation depends on where a point lies.
     pub(super) fn reads_coordinates(&self) -> bool {
         let mut found = false;
-        for field in &self.fields {
-            field.next.visit(&mut |part| found |= matches!(part, Node::Coordinate(_)));
-        }
+        self.visit(|part| found |= matches!(part, Node::Coordinate(_)));
         found
     }
 }

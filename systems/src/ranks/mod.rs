@@ -201,7 +201,7 @@ fn rhythm(
     // A point beyond the end of an axis whose ends meet has the coordinate of no point.
     if cut::goes_around(system, partition) && system.reads_coordinates() {
         return match (sharing.period, system.chain) {
-            (None | Some(1), Depth::Auto | Depth::Steps(1)) => Ok((1, 1)),
+            (None | Some(1), Depth::Auto | Depth::Steps(1)) if !system.is_staged() => Ok((1, 1)),
             _ => {
                 let reason = "an equation reads coordinates, and a periodic axis is cut: points are exchanged after each step";
                 Err(Error::Split { reason: reason.into() })
@@ -231,8 +231,9 @@ fn rhythm(
 /// What a step of a system moves, and exchanges where it is cut.
 fn sweep(system: &System, partition: &Partition) -> PartSweep {
     let bytes = system.dtype.bytes() as f64;
-    let moved = (system.program.arrays().len() + system.fields.len()) as f64 * bytes;
-    let (shape, reach) = (system.shape, system.program.reach(|_| true));
+    let (read, written) = system.moved();
+    let moved = (read + written) as f64 * bytes;
+    let (shape, reach) = (system.shape, system.reach());
     // Fields that are read across a side, of the axis and the end where they are most.
     let across = |axis: usize, sign: i32| {
         let is_read = |field: &usize| {
@@ -266,16 +267,22 @@ fn launch(system: &System, machine: &Machine, partition: &Partition) -> Result<u
 
 /// Which arrays a session has by number that an equation reads around a point, or whose ghosts are computed with.
 fn exchanged(system: &System, period: usize) -> Vec<usize> {
+    let computed = computes_with_ghosts(system, period);
     let all = system.numbered().into_iter().enumerate();
     let reads = |array: &Array| match *array {
         // What a field was one step before has the ghosts that the field had.
-        Array::Field { level: 1.., .. } => period > 1,
+        Array::Field { level: 1.., .. } => computed,
         Array::Field { field, .. } => {
-            period > 1 || system.program.reach(|array| array.is_of_field(field)) != [0; 3]
+            computed || system.program.reach(|array| array.is_of_field(field)) != [0; 3]
         }
-        Array::Coefficient(_) => false,
+        _ => false,
     };
     all.filter(|(_, array)| reads(array)).map(|(number, _)| number).collect()
+}
+
+/// Whether ghosts are computed with: in steps between exchanges, or in stages of a step.
+fn computes_with_ghosts(system: &System, period: usize) -> bool {
+    period > 1 || system.is_staged()
 }
 
 /// Which of the exchanged arrays, counted among them, an equation reads at points of a part in a box of its ghosts. Ghosts
@@ -287,9 +294,9 @@ fn read(
     (part, ghosts): (&Part, Region),
 ) -> Vec<usize> {
     let numbered = system.numbered();
+    let computed = computes_with_ghosts(system, period);
     let reads = |place: &usize| match numbered[exchanged[*place]] {
-        _ if period > 1 => true,
-        Array::Coefficient(_) => false,
+        _ if computed => true,
         // Of any level: what a field was one step before has the ghosts that the field had.
         Array::Field { field, .. } => {
             let mut of_field = system.program.reads().filter(|(array, _)| array.is_of_field(field));
@@ -299,6 +306,7 @@ fn read(
                 common(from, ghosts).is_some()
             })
         }
+        _ => false,
     };
     (0..exchanged.len()).filter(reads).collect()
 }

@@ -23,6 +23,9 @@ impl System {
         for coefficient in &mut system.coefficients {
             coefficient.boundary = part.boundary(&coefficient.boundary, Side::Zero);
         }
+        for work in &mut system.works {
+            work.boundary = part.boundary(&work.boundary, Side::Zero);
+        }
         let extents = system.shape.extents();
         let found = |source: &Source| {
             let copy = |copy: [isize; 3]| {

@@ -74,9 +74,19 @@ fn with_receivers(mut description: Description, random: &mut impl Rng) -> Descri
 
 #[test]
 fn any_cut_of_any_system_gives_the_bits_of_one_rank() {
+    any_cut_of(draw::system);
+}
+
+#[test]
+fn any_cut_of_steps_with_stages_gives_the_bits_of_one_rank() {
+    any_cut_of(|seed| draw::in_stages(seed, 2));
+}
+
+/// Checks cuts of systems that are drawn so.
+fn any_cut_of(draw: impl Fn(u64) -> Description) {
     let of_case = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let description = with_receivers(draw::system(seed), &mut random);
+        let description = with_receivers(draw(seed), &mut random);
         let system = System::new(&description, Path::new("")).unwrap();
         let split = split(&mut random, &system, 27);
         let period = [None, Some(1), Some(2), Some(3)][random.random_range(0..4)];
@@ -162,6 +172,14 @@ fn parts_of_kernels_give_the_bits_of_one_kernel() {
     let all = cases(24);
     let cut =
         cut_as_one(all, (draw::near, 1..4), |split| among(EngineRequest::Emulate, split, None));
+    assert!(cut >= 3, "{cut} of {all}");
+}
+
+#[test]
+fn parts_of_kernels_of_stages_give_the_bits_of_one_kernel() {
+    let all = cases(24);
+    let draw = |seed| draw::in_stages(seed, 1);
+    let cut = cut_as_one(all, (draw, 1..2), |split| among(EngineRequest::Emulate, split, None));
     assert!(cut >= 3, "{cut} of {all}");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random systems, as descriptions with texts.
 
-use crate::{Description, FieldText, StencilText, Table, Text};
+use crate::{Description, FieldText, Method, StencilText, Table, Text};
 use problem::Dtype;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -20,6 +20,21 @@ pub struct Draw {
     shared: bool,
     /// How far a stencil reads, at most.
     reach: i32,
+    /// How a step computes.
+    order: Order,
+    /// What the step has computed before what is drawn now.
+    computed: Vec<String>,
+}
+
+/// How a step of a drawn system computes.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    /// All equations from the values before it.
+    Together,
+    /// Some after others, with work fields.
+    InTurn,
+    /// From rates of change, with work fields.
+    ByRates,
 }
 
 /// The system of a seed: all that there is may be in it, and none of its values leaves -2 to 2.
@@ -30,6 +45,21 @@ pub fn system(seed: u64) -> Description {
 /// Another one, whose stencils read at most one point far.
 pub fn near(seed: u64) -> Description {
     draw(seed, 1)
+}
+
+/// One whose equations read new values and work fields, by stencils that read so far at most.
+fn in_turn(seed: u64, reach: i32) -> Description {
+    Draw { order: Order::InTurn, ..Draw::new(seed, reach) }.system()
+}
+
+/// One whose fields have rates, which some method integrates, by stencils that read so far at most.
+fn by_rates(seed: u64, reach: i32) -> Description {
+    Draw { order: Order::ByRates, ..Draw::new(seed, reach) }.system()
+}
+
+/// One whose step has stages, if by chance it has: every third one by rates.
+pub fn in_stages(seed: u64, reach: i32) -> Description {
+    if seed % 3 == 0 { by_rates(seed, reach) } else { in_turn(seed, reach) }
 }
 
 /// One on a grid of so many axes, whose stencils read so far.
@@ -57,7 +87,8 @@ impl Draw {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
         let coefficients = random.random_range(0..=2);
-        Self { random, dims, fields, coefficients, stencils, shared: false, reach }
+        let (shared, order, computed) = (false, Order::Together, Vec::new());
+        Self { random, dims, fields, coefficients, stencils, shared, reach, order, computed }
     }
 
     fn below(&mut self, end: usize) -> usize {
@@ -96,7 +127,17 @@ impl Draw {
         }
         drawn = drawn.term("shared", self.expression(2));
         self.shared = true;
+        if self.order == Order::ByRates {
+            let methods = [Method::Euler, Method::Rk2, Method::Ssprk3, Method::Rk4];
+            drawn = drawn.method(methods[self.below(4)]);
+        }
         for field in 0..self.fields {
+            if self.order != Order::Together && self.one_in(2) {
+                let name = format!("w{field}");
+                let (value, boundary) = (self.expression(3), self.boundary());
+                drawn = drawn.work_with(&name, format!("max(-1, min({value}, 1))"), &boundary);
+                self.computed.push(name);
+            }
             let (start, boundary) = (self.start(), self.boundary());
             let next = self.expression(4);
             let next = match self.below(3) {
@@ -104,7 +145,14 @@ impl Draw {
                 1 => format!("0.5*s0(u{field}) + 0.3*tanh({next})"),
                 _ => format!("max(-1, min({next}, 1))"),
             };
-            let field = FieldText::new(&format!("u{field}"), start.as_str(), next);
+            let name = format!("u{field}");
+            let field = match self.order {
+                Order::ByRates => FieldText::rate(&name, start.as_str(), format!("0.3*({next})")),
+                _ => FieldText::new(&name, start.as_str(), next),
+            };
+            if self.order == Order::InTurn {
+                self.computed.push(format!("new({name})"));
+            }
             let field = field.boundary(&boundary);
             let keep = self.one_in(3);
             drawn = drawn.field(if keep { field.keep(&self.points()) } else { field });
@@ -297,7 +345,12 @@ impl Draw {
 
     fn leaf(&mut self) -> String {
         let field = self.below(self.fields);
+        if !self.computed.is_empty() && self.one_in(3) {
+            let place = self.below(self.computed.len());
+            return self.computed[place].clone();
+        }
         match self.below(12) {
+            6..=9 if self.order == Order::ByRates => format!("u{field}"),
             0 => self.number().to_string(),
             1 => "k".to_owned(),
             2 => format!("0.01*{}", AXES[3 - self.dims + self.below(self.dims)]),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random systems, each step against the same step in f64: every value within what rounding can make of it.
 
-use super::draw::{many, system};
-use crate::{System, SystemSimulation};
+use super::draw::{in_stages, many, system};
+use crate::{Description, System, SystemSimulation};
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -13,9 +13,20 @@ const STEPS: usize = 5;
 
 #[test]
 fn any_system_agrees_with_the_oracle() {
+    agree(|seed| if seed % 8 == 7 { many(seed) } else { system(seed) });
+}
+
+/// New values, work fields, and rates of change.
+#[test]
+fn any_order_of_a_step_agrees_with_the_oracle() {
+    agree(|seed| in_stages(seed, 4));
+}
+
+/// Checks systems that are drawn so.
+fn agree(draw: impl Fn(u64) -> Description + Sync) {
     let cases = std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap());
     let of_case = |seed: u64| {
-        let description = if seed % 8 == 7 { many(seed) } else { system(seed) };
+        let description = draw(seed);
         let system = System::new(&description, Path::new(""));
         let system = system.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let mut checked = SystemSimulation::new(&system).unwrap();

@@ -67,6 +67,12 @@ impl Program {
         let (instructions, registers) = read(text);
         Self { instructions, registers, constants: constants(text) }
     }
+
+    /// Bytes of the constants before the kernel.
+    #[must_use]
+    pub fn constants(&self) -> usize {
+        self.constants.len()
+    }
 }
 
 /// Registers by their names.

@@ -47,7 +47,7 @@ impl Writer<'_> {
         let columns = self.geometry.columns;
         let mut places = Places::new(place);
         let own = self.distance_of(&mut places, [None; 3]);
-        let written = self.addresses[self.arrays.len()..][..self.system.fields.len()].to_vec();
+        let written = self.addresses[self.arrays.len()..][..self.written].to_vec();
         let mut rows: BTreeMap<(Array, [i32; 2]), BTreeSet<i32>> = BTreeMap::new();
         for (array, [z, y, x]) in self.program.reads() {
             let row = rows.entry((array, [z, y])).or_default();
@@ -59,7 +59,7 @@ impl Writer<'_> {
         }
         let sources = self.sources_in(1, columns, place);
         let mut point = Among { place, column: 0, loaded: &loaded };
-        let mut results = vec![Vec::new(); self.system.fields.len()];
+        let mut results = vec![Vec::new(); self.written];
         for values in self.evaluate_columns(&mut point, columns) {
             results.iter_mut().zip(values).for_each(|(row, value)| row.push(value));
         }

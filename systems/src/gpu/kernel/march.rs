@@ -144,7 +144,7 @@ impl Writer<'_> {
         }
         self.emitter.commit();
         let distance = self.distance(own.place);
-        let written = self.addresses[self.arrays.len()..][..self.system.fields.len()].to_vec();
+        let written = self.addresses[self.arrays.len()..][..self.written].to_vec();
         let outputs = written.iter().map(|it| self.emitter.offset(*it, distance));
         let outputs: Vec<_> = outputs.collect();
         self.begin_queues(&mut own, distance);
@@ -169,7 +169,7 @@ impl Writer<'_> {
         }
         self.emitter.label(after);
         let sources = self.sources_in(1, columns, own.place);
-        let mut results = vec![Vec::new(); self.system.fields.len()];
+        let mut results = vec![Vec::new(); self.written];
         let mut loaded = HashMap::new();
         let (planes, loaded) = (&mut planes, &mut loaded);
         let mut point = InMarch { own: &own, column: 0, planes, loaded };

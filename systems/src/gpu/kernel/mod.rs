@@ -16,7 +16,7 @@ use crate::expression::{Array, Node};
 use crate::gpu::many::resident;
 use crate::gpu::numbers;
 use crate::program::{Offset, Operation, Program, Value};
-use compute::device::generated::{MOST_ADDRESSES, NAME};
+use compute::device::generated::{MOST_ADDRESSES, MOST_STAGES, NAMES};
 use ptx_writer::{
     B32, B64, BLOCK, Emitter, F64, Global, Label, Number, Numbers, Operand, Register, Relation,
     S32, Shared, THREAD, U32, U64,
@@ -82,7 +82,7 @@ pub struct Kernel {
     /// The arrays that it reads, in the order of their addresses; after them come those that fields' next values
     /// are written to, then the tables, and where there are receivers the present values of all fields.
     pub arrays: Vec<Array>,
-    /// What it writes: of each field the next values, or of a chain also those of all levels.
+    /// What it writes: what a step computes, or of a chain all levels of fields.
     pub written: Vec<Array>,
     /// The part of the grid that a block takes several steps with, if it does.
     pub tile: Option<Tile>,
@@ -90,6 +90,10 @@ pub struct Kernel {
     pub shared_bytes: usize,
     /// Where coordinates lead.
     pub places: Places,
+    /// Receivers whose values it notes.
+    receivers: usize,
+    /// Those of the stages that follow, with the geometry and the places of the first one.
+    pub after: Vec<Self>,
 }
 
 impl Kernel {
@@ -122,12 +126,40 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::new`].
     pub fn of_step(system: &System, geometry: Geometry) -> Result<Self, String> {
+        let places = Places::new(system, system.program.reach(|_| true));
+        if !system.is_staged() {
+            return Self::of_stage(system, geometry, places);
+        }
+        let stages = system.stages.len();
+        if stages > MOST_STAGES {
+            return Err(format!("a step has {stages} stages, at most {MOST_STAGES} are supported"));
+        }
+        let of_stage = |stage| {
+            Self::of_stage(&system.stage(stage), geometry.clone(), places.clone())
+        };
+        let after = (1..stages).map(of_stage).collect::<Result<_, _>>()?;
+        Ok(Self { after, ..of_stage(0)? })
+    }
+
+    /// The kernel of a stage, which is a system by itself.
+    fn of_stage(system: &System, geometry: Geometry, places: Places) -> Result<Self, String> {
         let program = &system.program;
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
-        let fields = 0..system.fields.len();
-        let written = fields.map(|field| Array::Field { field, level: 0 }).collect();
-        let places = Places::new(system, program.reach(|_| true));
+        let written = program.writes.clone();
         Self::written(system, Outline { arrays, written, geometry, places, chain: None })
+    }
+
+    /// The PTX of it and those that follow.
+    pub fn ptx(&self) -> String {
+        let all = [self].into_iter().chain(&self.after);
+        let parts = all.map(|it| it.text.split_at(it.text.find(ENTRY).expect("a kernel")));
+        let parts: Vec<(&str, &str)> = parts.collect();
+        let header = parts.iter().map(|(header, _)| *header).max_by_key(|header| header.len());
+        let mut text = header.unwrap_or_default().to_owned();
+        for ((_, kernel), name) in parts.iter().zip(NAMES) {
+            text += &kernel.replacen(NAMES[0], name, 1);
+        }
+        text
     }
 
     /// That of a system, for several steps a launch.
@@ -192,17 +224,18 @@ impl Kernel {
             if writer.emitter.has_digits { ptx_writer::functions::digits() } else { String::new() };
         let body = writer.emitter.finish();
         let text = format!(
-            ".version 7.8\n.target sm_80\n.address_size 64\n{digits}{shared}.visible .entry {NAME}(\n    .param .align \
+            ".version 7.8\n.target sm_80\n.address_size 64\n{digits}{shared}{ENTRY}{}(\n    .param .align \
              8 .b8 parameters[{}]\n)\n.maxntid {threads}, 1, 1\n.minnctapersm {resident}\n{{\n{body}}}\n",
+            NAMES[0],
             8 * MOST_ADDRESSES
         );
-        let tile = chain.map(|(tile, _)| tile);
-        Ok(Self { text, geometry, arrays, written, tile, shared_bytes, places })
+        let (tile, receivers) = (chain.map(|(tile, _)| tile), system.receivers.len());
+        let after = Vec::new();
+        Ok(Self { text, geometry, arrays, written, tile, shared_bytes, places, receivers, after })
     }
 
     /// A PTX with this kernel and another one, into which instructions have been put.
     pub fn beside(&self, other: &str, finish: &Epilogue) -> String {
-        const ENTRY: &str = ".visible .entry ";
         let start = |text: &str| text.find(ENTRY).expect("a kernel");
         let (header, sweep) = other.split_at(start(other));
         let digits = finish.has_digits || self.text.contains(&ptx_writer::functions::digits());
@@ -216,16 +249,16 @@ impl Kernel {
     }
 
     /// A launch: its blocks are of points, then of receivers.
-    pub fn launch(&self, system: &System) -> Extents {
+    pub fn launch(&self) -> Extents {
         let shared_bytes = self.shared_bytes as u32;
         match &self.tile {
             Some(tile) => {
-                let blocks = tile.blocks(system.shape.extents()).iter().product::<usize>() as u32;
+                let blocks = tile.blocks(self.geometry.extents).iter().product::<usize>() as u32;
                 Extents { blocks, threads: tile.threads() as u32, shared_bytes }
             }
             None => {
                 let threads = self.geometry.block();
-                let receivers = system.receivers.len().div_ceil(threads);
+                let receivers = self.receivers.div_ceil(threads);
                 let blocks = (self.geometry.blocks() + receivers) as u32;
                 Extents { blocks, threads: threads as u32, shared_bytes }
             }
@@ -286,6 +319,8 @@ struct Writer<'a> {
     added: Vec<Number>,
 }
 
+/// What stands before the name of a kernel.
+const ENTRY: &str = ".visible .entry ";
 /// Of a launch the parameters.
 const PARAMETERS: &str = "parameters";
 /// Of a chain the shared memory of a block.

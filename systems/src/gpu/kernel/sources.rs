@@ -3,14 +3,16 @@
 //! (`../listed.rs`): a thread whose rows have none, as almost all, looks at two numbers.
 
 use super::{Table, Writer};
+use crate::expression::Array;
 use crate::gpu::listed;
 use ptx_writer::Relation::{AtLeast, Equal, Less};
 use ptx_writer::{B32, Global, Number, Predicate, Register, U32};
 
 /// How a thread finds the sources of its points.
 pub enum Found {
-    /// For each source which of its points it is at: a number that no point has, if at none.
-    Few(Vec<Register<B32>>),
+    /// For each source of a field that is written, which it is, and which of the thread's points it is at: a number that no
+    /// point has, if at none.
+    Few(Vec<(usize, Register<B32>)>),
     /// A list.
     Listed(List),
 }
@@ -34,7 +36,9 @@ impl Writer<'_> {
         columns: usize,
         [z, y, x]: [Register<B32>; 3],
     ) -> Found {
-        if !listed::is_needed(self.system) {
+        let sources = &self.system.sources;
+        let none = sources.iter().all(|source| self.program.place_of(source.field).is_none());
+        if none || !listed::is_needed(self.system) {
             return Found::Few(self.few(rows, columns, [z, y, x]));
         }
         let (table, emitter) = (self.table(Table::Rows), &mut self.emitter);
@@ -59,9 +63,11 @@ impl Writer<'_> {
         rows: usize,
         columns: usize,
         [z, y, x]: [Register<B32>; 3],
-    ) -> Vec<Register<B32>> {
-        let emitter = &mut self.emitter;
-        let places = self.system.sources.iter().map(|source| {
+    ) -> Vec<(usize, Register<B32>)> {
+        let (emitter, program) = (&mut self.emitter, self.program);
+        let sources = self.system.sources.iter().enumerate();
+        let sources = sources.filter(|(_, source)| program.place_of(source.field).is_some());
+        let places = sources.map(|(number, source)| {
             let [at_z, at_y, at_x] = source.at;
             let down = emitter.sub(U32, at_y, y);
             let across = emitter.sub(U32, at_x, x);
@@ -71,16 +77,22 @@ impl Writer<'_> {
             }
             let place = emitter.mad(U32, down, columns, across);
             let nowhere = rows * columns;
-            emitter.select(U32, place, nowhere, here)
+            (number, emitter.select(U32, place, nowhere, here))
         });
         places.collect()
     }
 
-    fn add_few(&mut self, places: &[Register<B32>], row: usize, values: &mut [Vec<Number>]) {
+    fn add_few(
+        &mut self,
+        places: &[(usize, Register<B32>)],
+        row: usize,
+        values: &mut [Vec<Number>],
+    ) {
         let emitter = &mut self.emitter;
-        for (index, source) in self.system.sources.iter().enumerate() {
-            let (place, added) = (places[index], self.added[index]);
-            let values = &mut values[source.field];
+        for &(index, place) in places {
+            let (field, added) = (self.system.sources[index].field, self.added[index]);
+            let own = self.program.place_of(field).expect("its field is written");
+            let values = &mut values[own];
             let columns = values.len();
             for (column, value) in values.iter_mut().enumerate() {
                 let here = emitter.setp(Equal, U32, place, row * columns + column);
@@ -111,7 +123,8 @@ impl Writer<'_> {
         let place = emitter.element(added, index, bytes);
         let added = numbers.load_number(emitter, place.at(before));
         let across = emitter.sub(U32, at, list.x);
-        for (number, values) in values.iter().enumerate() {
+        for (array, values) in self.program.writes.iter().zip(values) {
+            let Array::New(number) = *array else { continue };
             let own = emitter.setp(Equal, U32, field, number);
             for (column, value) in values.iter().enumerate() {
                 let here = emitter.setp_and(Equal, U32, across, column, own);

@@ -53,18 +53,18 @@ impl Writer<'_> {
         let row_bytes = pitch * bytes;
         let offset = emitter.mul_wide(first_row, row_bytes);
         let offset = emitter.add(U64, offset, x_bytes);
-        let addresses = &self.addresses[..self.arrays.len() + self.system.fields.len()];
+        let addresses = &self.addresses[..self.arrays.len() + self.written];
         let starts: Vec<_> = addresses.iter().map(|it| emitter.offset(*it, offset)).collect();
         let sources = self.sources_in(rows, columns, place);
         let mut loaded = HashMap::new();
         for down in 0..rows {
-            let mut results = vec![Vec::new(); self.system.fields.len()];
+            let mut results = vec![Vec::new(); self.written];
             for across in 0..columns {
                 let (at, loaded) = ([0, down, across], &mut loaded);
                 let mut point = InTile { at, place, starts: &starts, loaded };
                 let values = self.evaluate(&mut point);
-                for (field, value) in values.into_iter().enumerate() {
-                    results[field].push(value);
+                for (results, value) in results.iter_mut().zip(values) {
+                    results.push(value);
                 }
             }
             self.add_sources(&sources, down, &mut results);

@@ -40,7 +40,7 @@ impl Target for Counted {
         unreachable!("no step is taken")
     }
 
-    fn launch(&mut self, _: Extents, _: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
+    fn launch(&mut self, _: usize, _: Extents, _: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
         unreachable!("no step is taken")
     }
 

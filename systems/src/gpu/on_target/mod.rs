@@ -46,6 +46,7 @@ pub struct OnTarget<T> {
     /// levels, are to take the next.
     fields: Vec<Vec<usize>>,
     coefficients: Vec<usize>,
+    works: Vec<usize>,
     /// The numbers of some steps.
     numbers: usize,
     /// For how many steps there is room.
@@ -92,6 +93,8 @@ impl<T: Target> OnTarget<T> {
                 levels.push(target.allocate("fields", bytes)?);
             }
         }
+        let works = system.works.iter().map(|_| target.allocate("work fields", bytes));
+        let works = works.collect::<Result<_, _>>()?;
         let own = numbers(system.dtype);
         let count = (system.program.scalars.len() + system.sources.len()).max(1);
         let steps = kernel.tile.map_or(1, |tile| tile.steps);
@@ -138,6 +141,7 @@ impl<T: Target> OnTarget<T> {
             target,
             fields,
             coefficients,
+            works,
             numbers,
             portion,
             numbers_of: (0, 0),
@@ -226,8 +230,7 @@ impl<T: Target> OnTarget<T> {
         if changing && !(first <= step && step + steps <= first + count) {
             let of_step = |step: usize| {
                 let system = &self.system;
-                let evaluator =
-                    Evaluator { system, numbers: Plain, values: &Nothing, step: step as f64 };
+                let evaluator = Evaluator::new(system, Plain, &Nothing, step as f64);
                 nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
             };
             let bytes = convert(self.system.dtype, (step..step + self.portion).flat_map(of_step));
@@ -245,6 +248,8 @@ impl<T: Target> OnTarget<T> {
         match array {
             Array::Field { field, level } => self.fields[field][level],
             Array::Coefficient(coefficient) => self.coefficients[coefficient],
+            Array::New(field) => self.fields[field][self.system.fields[field].levels],
+            Array::Work(work) => self.works[work],
         }
     }
 
@@ -255,14 +260,44 @@ impl<T: Target> OnTarget<T> {
         let done = self.done;
         let numbers = self.numbers(done, steps)?;
         self.sweep(numbers)?;
+        for stage in 0..=self.kernel.after.len() {
+            let addresses = self.addresses(stage, (numbers, slot), steps);
+            let extents = self.kernel_of(stage).launch();
+            if extents.blocks > 0 {
+                self.target.launch(stage, extents, addresses)?;
+            }
+        }
+        let by = |own: &Field| if self.kernel.tile.is_some() { own.levels } else { 1 };
+        let fields = self.fields.iter_mut().zip(&self.system.fields);
+        fields.for_each(|(levels, own)| levels.rotate_right(by(own)));
+        self.last = Some((done, steps));
+        self.done += steps;
+        Ok(())
+    }
+
+    /// The kernel of a stage.
+    fn kernel_of(&self, stage: usize) -> &Kernel {
+        stage.checked_sub(1).map_or(&self.kernel, |after| &self.kernel.after[after])
+    }
+
+    /// What the kernel of a stage is given in a launch of so many steps, with where the numbers of the first are, and for
+    /// which step it is noted first what receivers have.
+    fn addresses(
+        &self,
+        stage: usize,
+        (numbers, slot): (u64, usize),
+        steps: usize,
+    ) -> [u64; MOST_ADDRESSES] {
         let mut addresses = [0; MOST_ADDRESSES];
-        let read = self.kernel.arrays.iter().map(|array| self.array(*array));
-        let written = self.kernel.written.iter().map(|array| match *array {
+        let kernel = self.kernel_of(stage);
+        let read = kernel.arrays.iter().map(|array| self.array(*array));
+        let written = kernel.written.iter().map(|array| match *array {
+            // Of a chain.
             Array::Field { field, level } => {
                 let levels = &self.fields[field];
                 levels[self.system.fields[field].levels + level]
             }
-            Array::Coefficient(_) => unreachable!("coefficients are not written"),
+            computed => self.array(computed),
         });
         let lead = (self.kernel.geometry.lead * self.system.dtype.bytes()) as u64;
         let arrays = read.chain(written).map(|array| self.target.address(array) + lead);
@@ -274,16 +309,7 @@ impl<T: Target> OnTarget<T> {
         let tables = [records, numbers].into_iter().chain(tables).chain([steps as u64]);
         let all = arrays.chain(tables).chain(present);
         addresses.iter_mut().zip(all).for_each(|(to, address)| *to = address);
-        let extents = self.kernel.launch(&self.system);
-        if extents.blocks > 0 {
-            self.target.launch(extents, addresses)?;
-        }
-        let by = |own: &Field| if self.kernel.tile.is_some() { own.levels } else { 1 };
-        let fields = self.fields.iter_mut().zip(&self.system.fields);
-        fields.for_each(|(levels, own)| levels.rotate_right(by(own)));
-        self.last = Some((done, steps));
-        self.done += steps;
-        Ok(())
+        addresses
     }
 
     /// Queues so many steps, and that it is noted what receivers have in them.

@@ -43,6 +43,7 @@ impl Shape {
         if system.shape.dims() != 2 {
             return Err("sparse tensor cores take systems of two axes".into());
         }
+        system.check_one_stage()?;
         if system.fields.len() != 1 {
             let fields = system.fields.len();
             return Err(format!("a sweep writes one field, this system has {fields}"));

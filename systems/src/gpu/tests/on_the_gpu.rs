@@ -86,6 +86,12 @@ fn each_family_agrees_with_the_oracle() {
 
 #[test]
 #[ignore = "needs a GPU"]
+fn steps_with_stages_agree_with_the_oracle() {
+    println!("stages: {}", all(|seed| draw::in_stages(seed, 3), &by("step")));
+}
+
+#[test]
+#[ignore = "needs a GPU"]
 fn fields_that_never_meet_agree_with_the_oracle() {
     let beside = |seed| {
         // A field that no other one reads, and that is a stencil.

@@ -134,8 +134,13 @@ impl Target for Sweeping {
         self.machine.read(array, rows, bytes)
     }
 
-    fn launch(&mut self, extents: Extents, addresses: [u64; MOST_ADDRESSES]) -> Result<(), Error> {
-        self.machine.launch(extents, addresses)
+    fn launch(
+        &mut self,
+        stage: usize,
+        extents: Extents,
+        addresses: [u64; MOST_ADDRESSES],
+    ) -> Result<(), Error> {
+        self.machine.launch(stage, extents, addresses)
     }
 
     /// With the machine's arrays copied to the emulator, and the output back.

@@ -31,7 +31,7 @@ impl Snapshot for SystemSnapshot<'_> {
             Array::Field { field, level } => {
                 ArrayName { field: self.simulation.system.fields[field].name.clone(), level }
             }
-            Array::Coefficient(_) => unreachable!("coefficients do not change"),
+            _ => unreachable!("levels of fields alone have numbers"),
         };
         self.arrays.iter().map(name).collect()
     }

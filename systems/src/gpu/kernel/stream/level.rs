@@ -132,7 +132,7 @@ impl Point for InPlane<'_> {
             Array::Coefficient(_) if offset != [0; 3] => {
                 return self.in_grid.read(writer, array, offset);
             }
-            Array::Coefficient(_) => {
+            _ => {
                 let load = || writer.load_of_column(own, self.column, array, self.row);
                 return *self.loaded.entry((array, [0, row, 0])).or_insert_with(load);
             }

@@ -289,7 +289,7 @@ impl Writer<'_> {
     fn levels_of_fields(&self) -> Vec<(usize, usize)> {
         let of_array = |array: &Array| match *array {
             Array::Field { field, level } => Some((field, level)),
-            Array::Coefficient(_) => None,
+            _ => None,
         };
         self.arrays.iter().filter_map(of_array).collect()
     }
