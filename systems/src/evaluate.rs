@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use super::checked::System;
 use super::description::Table;
 use super::expression::{Array, Function, Node};
-use problem::boundary::Place;
 use super::places::one_point;
+use problem::boundary::Place;
 use problem::{Boundary, Shape};
 
 /// Numbers of some kind, and how they are computed with.
@@ -197,9 +197,11 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
 
     /// The next value of a field at a point, with what sources add to it.
     pub fn with_sources(&self, field: usize, point: [isize; 3], next: N::Number) -> N::Number {
-        let sources = self.system.sources.iter().filter(|source| {
-            source.field == field && source.at.map(|at| at as isize) == point
-        });
+        let sources = self
+            .system
+            .sources
+            .iter()
+            .filter(|source| source.field == field && source.at.map(|at| at as isize) == point);
         let keep = self.system.fields[field].keep.as_ref();
         let is_kept = || {
             let plain = Evaluator::new(self.system, Plain, self.values, self.step);

@@ -11,8 +11,8 @@ use toml::Spanned;
 use transform::stencil_file;
 
 use super::description::{
-    Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
-    StencilText, Table, WorkText,
+    Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText,
+    StartText, StencilText, Table, WorkText,
 };
 use super::integrate::Method;
 use super::text::Text;

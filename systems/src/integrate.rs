@@ -95,7 +95,9 @@ pub fn integrate(
         for (text, rate) in texts.iter().zip(rates) {
             if rate.is_none() {
                 let what = format!("'{method}' integrates rates, and this has none");
-                return Err(text.wrong(what).hint("give all fields a rate, or the method \"euler\""));
+                return Err(text
+                    .wrong(what)
+                    .hint("give all fields a rate, or the method \"euler\""));
             }
         }
         let own = works.iter().map(|work| &work.value).zip(&texts[rates.len()..]);

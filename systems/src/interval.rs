@@ -148,7 +148,6 @@ impl Interval {
         let Self { low, high } = other;
         Self::hull(&[f(self.low, low), f(self.low, high), f(self.high, low), f(self.high, high)])
     }
-
 }
 
 impl Numbers for Rounding {

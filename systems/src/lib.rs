@@ -78,11 +78,11 @@ mod tests;
 
 pub use checked::System;
 pub use description::{
-    Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText, StartText,
-    StencilText, Table, WorkText,
+    Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText,
+    StartText, StencilText, Table, WorkText,
 };
-use problem::text;
 pub use integrate::Method;
+use problem::text;
 pub use problem::{Text, expression};
 pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};
 

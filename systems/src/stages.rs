@@ -5,6 +5,7 @@
 //! An equation that reads another one's value at its own point only is computed in the same stage, right after it, with
 //! the value still in a register, unless a source adds to it afterwards.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use transform::Stencil;
@@ -57,7 +58,14 @@ fn order(
     later: impl Fn(Array) -> bool,
     name: impl Fn(Array) -> String,
 ) -> Result<Vec<Vec<usize>>, Mistake> {
-    let mut order = Order { equations, later, name, stage: vec![None; equations.len()], open: vec![], done: vec![] };
+    let mut order = Order {
+        equations,
+        later,
+        name,
+        stage: vec![None; equations.len()],
+        open: vec![],
+        done: vec![],
+    };
     (0..equations.len()).try_for_each(|equation| order.visit(equation).map(drop))?;
     let Order { stage, done, .. } = order;
     let of = |equation: usize| stage[equation].expect("all were visited");
@@ -161,6 +169,19 @@ impl System {
             warnings: Vec::new(),
             ..*self
         }
+    }
+
+    /// What names of kernels say of the stages, if there are several.
+    pub(super) fn stages_in_name(&self) -> String {
+        if self.is_staged() { format!("_s{}", self.stages.len()) } else { String::new() }
+    }
+
+    /// Each stage as a system by itself.
+    pub(super) fn each_stage(&self) -> Vec<Cow<'_, Self>> {
+        if !self.is_staged() {
+            return vec![Cow::Borrowed(self)];
+        }
+        (0..self.stages.len()).map(|stage| Cow::Owned(self.stage(stage))).collect()
     }
 
     /// How far a step reads along each axis, through all of its stages.

@@ -25,11 +25,7 @@ pub struct Compiled<R> {
 
 impl<R: Real> Compiled<R> {
     /// Compiles a program with so many outputs; none if the processor is of another kind. One that streams writes past the caches.
-    pub fn new(
-        code: &Code<R>,
-        (system, outputs): (&System, usize),
-        streams: bool,
-    ) -> Option<Self> {
+    pub fn new(code: &Code<R>, (system, outputs): (&System, usize), streams: bool) -> Option<Self> {
         let coordinates = coordinates(code);
         let names = Names::of(code, &coordinates);
         let instructions = code.steps.iter().map(|step| names.instruction(step));

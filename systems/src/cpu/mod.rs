@@ -218,6 +218,8 @@ struct Cpu<T: Stored> {
     numbered: Vec<Array>,
     /// Steps that are taken together, at most.
     depth: usize,
+    /// Whether stages of a step follow each other through the rows.
+    follows: bool,
     /// Steps that are done.
     done: usize,
 }
@@ -267,7 +269,11 @@ impl<T: Stored> Stage<T> {
             _ => false,
         };
         Self {
-            compiled: Compiled::new(&code, (system, program.writes.len()), streams && windows.is_none()),
+            compiled: Compiled::new(
+                &code,
+                (system, program.writes.len()),
+                streams && windows.is_none(),
+            ),
             pitches: code.arrays.iter().map(pitch).collect(),
             code,
             windows,
@@ -335,7 +341,8 @@ impl<T: Stored> Cpu<T> {
         let depth = depth(&system).unwrap_or(1);
         // What a step writes is not in the caches when the next one reads it.
         let is_large = bytes(&system) > caches::last_level() as u128;
-        let streams = depth == 1 && is_large;
+        let follows = system.is_staged() && check_together(&system).is_ok();
+        let streams = depth == 1 && is_large && !follows;
         let of_stage = |program| Stage::new(&system, program, &layouts, streams);
         let stages: Vec<Stage<T>> = system.stages.iter().map(of_stage).collect();
         let are_compiled = stages.iter().all(|stage| stage.compiled.is_some());
@@ -349,6 +356,7 @@ impl<T: Stored> Cpu<T> {
             level: Level::new(),
             numbered: system.numbered(),
             depth: if are_compiled { depth } else { 1 },
+            follows: follows && are_compiled,
             done: step,
             system,
         }
@@ -386,10 +394,8 @@ impl<T: Stored> Cpu<T> {
         let numbers: Vec<Numbers<T::Computed>> = (0..steps).map(of_step).collect();
         let mut arrays = std::mem::take(&mut self.arrays);
         let parallel = self.parallel();
-        if let [stage] = &self.stages[..]
-            && steps > 1
-        {
-            Pass::new((self, stage), &mut arrays, &numbers).several();
+        if steps > 1 || self.follows {
+            Pass::new(self, &mut arrays, &numbers).several();
             for (levels, halo) in arrays.fields.iter_mut().zip(&self.halos) {
                 let count = levels.len();
                 levels.rotate_right(steps % count);
@@ -439,31 +445,53 @@ impl<T: Stored> Cpu<T> {
 /// # Errors
 /// Why so many are not.
 pub fn depth(system: &System) -> Result<usize, String> {
-    let [nz, ny, _] = system.shape.extents();
-    let [planes, reach, _] = system.program.reach(|_| true);
-    let reason = if system.chain == Depth::Steps(1) {
-        return Ok(1);
-    } else if let Err(stages) = system.check_one_stage() {
-        stages
-    } else if nz > 1 || planes > 0 || ny == 1 {
-        "steps are taken together on grids of two axes, where no other plane is read".to_owned()
-    } else if !Row::<f64>::is_possible() {
-        "steps are taken together by machine code, for which the processor has no AVX2".to_owned()
-    } else {
-        let most = pass::fitting(ny, reach, usize::MAX);
-        match system.chain {
-            Depth::Steps(steps) if steps > most => {
-                format!("of {ny} rows at most {most} steps are taken together")
-            }
-            Depth::Steps(steps) => return Ok(steps),
-            // Of chunks of threads no more than half may be gaps.
-            Depth::Auto => {
-                let rows = ny / (2 * rayon::current_num_threads());
-                return Ok(pass::fitting(rows, reach, DEPTH));
-            }
-        }
+    let [_, ny, _] = system.shape.extents();
+    let reach = rows_of_a_step(system);
+    let together = match system.chain {
+        Depth::Steps(1) => return Ok(1),
+        _ => check_together(system),
     };
-    if system.chain == Depth::Auto { Ok(1) } else { Err(reason) }
+    match (together, system.chain) {
+        (Err(_), Depth::Auto) => Ok(1),
+        (Err(reason), Depth::Steps(_)) => Err(reason),
+        (Ok(most), Depth::Steps(steps)) if steps > most => {
+            Err(format!("of {ny} rows at most {most} steps are taken together"))
+        }
+        (Ok(_), Depth::Steps(steps)) => Ok(steps),
+        // Of chunks of threads no more than half may be gaps.
+        (Ok(_), Depth::Auto) => {
+            let rows = ny / (2 * rayon::current_num_threads());
+            Ok(pass::fitting(rows, reach, DEPTH.div_ceil(system.stages.len())))
+        }
+    }
+}
+
+/// Rows around those of a step that all of its stages read, each of the one before.
+fn rows_of_a_step(system: &System) -> usize {
+    let [_, rows, _] = system.program.reach(|_| true);
+    rows * system.stages.len()
+}
+
+/// The most steps that can be taken together, or of which at least the stages follow each other through the rows.
+///
+/// # Errors
+/// Why none can.
+fn check_together(system: &System) -> Result<usize, String> {
+    let [nz, ny, _] = system.shape.extents();
+    let [planes, ..] = system.program.reach(|_| true);
+    let reach = rows_of_a_step(system);
+    if nz > 1 || planes > 0 || ny == 1 {
+        let what = "steps are taken together on grids of two axes, where no other plane is read";
+        return Err(what.to_owned());
+    }
+    if !Row::<f64>::is_possible() {
+        let what = "steps are taken together by machine code, for which the processor has no AVX2";
+        return Err(what.to_owned());
+    }
+    if system.is_staged() && ny < 2 * reach {
+        return Err(format!("{ny} rows are too few for the stages of a step together"));
+    }
+    Ok(pass::fitting(ny, reach, usize::MAX))
 }
 
 /// The oldest values of a field, if the stage that computes the next ones reads them at the point itself only, and no later

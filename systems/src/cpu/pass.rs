@@ -16,6 +16,9 @@
 //! A step writes over the oldest level that the step before it reads, at rows around which that one is done: so no step needs
 //! more memory than one. No row is written while a thread may read it, which each borrow of rows checks.
 //!
+//! A step that has stages is as many parts, each of which goes `reach` rows behind the one before, as steps do: what is said of
+//! steps holds of parts.
+//!
 //! Inside a chunk this is the wavefront of Lamport ("The parallel execution of DO loops", 1974); chunks with gaps between them
 //! are the split tiling of Grosser et al. ("Split tiling for GPUs", 2013).
 
@@ -51,11 +54,14 @@ pub struct Numbers<R> {
 /// Time steps that are taken together.
 pub struct Pass<'a, T: Stored> {
     of: &'a Cpu<T>,
-    stage: &'a Stage<T>,
+    /// The stages that are taken of each step.
+    stages: &'a [Stage<T>],
     coefficients: &'a [Padded<T>],
     /// Of several steps of each field its levels, the present one first, as they are before the first step; else of each array
     /// that is written the array.
     fields: Vec<Vec<SharedRows<'a, T>>>,
+    /// Of several steps the work fields.
+    works: Vec<SharedRows<'a, T>>,
     /// Of each step.
     numbers: &'a [Numbers<T::Computed>],
 }
@@ -90,22 +96,38 @@ fn shared<'a, T: Stored>(levels: &'a mut [Padded<T>], layout: &Layout) -> Vec<Sh
 impl<'a, T: Stored> Pass<'a, T> {
     /// Steps of a system, each with its numbers, on the arrays that it has.
     pub fn new(
-        (of, stage): (&'a Cpu<T>, &'a Stage<T>),
+        of: &'a Cpu<T>,
         arrays: &'a mut Arrays<T>,
         numbers: &'a [Numbers<T::Computed>],
     ) -> Self {
-        let Arrays { fields, coefficients, .. } = arrays;
-        let fields = fields
-            .iter_mut()
-            .zip(&of.layouts.fields)
-            .map(|(levels, layout)| shared(levels, layout));
-        Self { of, stage, coefficients, fields: fields.collect(), numbers }
+        let Arrays { fields, coefficients, works } = arrays;
+        let fields = fields.iter_mut().zip(&of.layouts.fields);
+        let fields = fields.map(|(levels, layout)| shared(levels, layout));
+        let works = works.iter_mut().zip(&of.layouts.works);
+        let works = works.map(|(work, layout)| SharedRows::new(work.all_mut(), layout.pitch));
+        let (fields, works) = (fields.collect(), works.collect());
+        Self { of, stages: &of.stages, coefficients, fields, works, numbers }
     }
 
     /// Room for a thread.
     fn room(&self) -> Room<T::Computed> {
-        let compiled = self.numbers.iter().map(|_| None).collect();
+        let compiled = (0..self.parts()).map(|_| None).collect();
         Room { slots: Vec::new(), compiled, widened: Widened::default() }
+    }
+
+    /// How many parts all steps have: the stages of each.
+    fn parts(&self) -> usize {
+        self.numbers.len() * self.stages.len()
+    }
+
+    /// The stage of a part.
+    fn stage(&self, part: usize) -> &'a Stage<T> {
+        self.of_part(part).1
+    }
+
+    /// The step of a part, and its stage.
+    fn of_part(&self, part: usize) -> (usize, &'a Stage<T>) {
+        (part / self.stages.len(), &self.stages[part % self.stages.len()])
     }
 
     /// Takes a stage of one step, whatever the grid has in rows and planes; bands have so many rows.
@@ -134,7 +156,8 @@ impl<'a, T: Stored> Pass<'a, T> {
                 next.push(shared(written, layout));
             }
         }
-        let pass = Self { of, stage, coefficients, fields: next, numbers };
+        let stages = std::slice::from_ref(stage);
+        let pass = Self { of, stages, coefficients, fields: next, works: Vec::new(), numbers };
         let input = |reads: &Reads| {
             let array = match reads.array {
                 Array::Field { field, level } => &levels[field][level],
@@ -174,57 +197,58 @@ impl<'a, T: Stored> Pass<'a, T> {
     /// Takes all steps of a grid of one plane.
     pub fn several(&self) {
         let ([_, ny, _], reach) = (self.of.system.shape.extents(), self.of.rows_read());
-        let steps = self.numbers.len();
-        let fixed = self.of.halos.iter().flatten().all(Halo::has_fixed_rows);
+        let parts = self.parts();
+        let halos = self.of.halos.iter().chain(&self.of.halos_of_works);
+        let fixed = halos.flatten().all(Halo::has_fixed_rows);
         let threads = if self.of.parallel() { rayon::current_num_threads() } else { 1 };
-        let parts = chunks(ny, reach, steps, threads);
-        let ends: Vec<usize> = (0..=parts).map(|part| part * ny / parts).collect();
+        let chunks = chunks(ny, reach, parts, threads);
+        let ends: Vec<usize> = (0..=chunks).map(|chunk| chunk * ny / chunks).collect();
         ends.par_windows(2).for_each(|ends| {
-            let less = |step: usize, end: usize| match end == 0 || end == ny {
+            let less = |part: usize, end: usize| match end == 0 || end == ny {
                 true if fixed => 0,
-                _ => step * reach,
+                _ => part * reach,
             };
-            let own = |step| ends[0] + less(step, ends[0])..ends[1] - less(step, ends[1]);
-            self.chunk(ends[1], (0..steps).map(own).collect(), reach);
+            let own = |part| ends[0] + less(part, ends[0])..ends[1] - less(part, ends[1]);
+            self.chunk(ends[1], (0..parts).map(own).collect(), reach);
         });
-        ends[1..parts].par_iter().for_each_init(
+        ends[1..chunks].par_iter().for_each_init(
             || self.room(),
             |room, &end| {
-                for step in 1..steps {
-                    self.rows(room, step, end - step * reach..end + step * reach);
+                for part in 1..parts {
+                    self.rows(room, part, end - part * reach..end + part * reach);
                 }
             },
         );
         if !fixed {
             let mut room = self.room();
-            for step in 1..steps {
-                self.close(step - 1);
-                self.rows(&mut room, step, 0..step * reach);
-                self.rows(&mut room, step, ny - step * reach..ny);
+            for part in 1..parts {
+                self.close(part - 1);
+                self.rows(&mut room, part, 0..part * reach);
+                self.rows(&mut room, part, ny - part * reach..ny);
             }
         }
     }
 
-    /// Takes the rows of each step in a chunk that ends there.
+    /// Takes the rows of each part in a chunk that ends there.
     fn chunk(&self, end: usize, mut rows: Vec<Range<usize>>, reach: usize) {
         let mut room = self.room();
         let mut front = rows[0].start;
         while rows.iter().any(|rows| !rows.is_empty()) {
             front = end.min(front + BAND);
-            for (step, rows) in rows.iter_mut().enumerate() {
-                let stop = if front == end { rows.end } else { front.saturating_sub(step * reach) };
+            for (part, rows) in rows.iter_mut().enumerate() {
+                let stop = if front == end { rows.end } else { front.saturating_sub(part * reach) };
                 let stop = stop.clamp(rows.start, rows.end);
-                self.rows(&mut room, step, rows.start..stop);
+                self.rows(&mut room, part, rows.start..stop);
                 rows.start = stop;
             }
         }
     }
 
     /// Takes rows of the only plane in bands.
-    fn rows(&self, room: &mut Room<T::Computed>, step: usize, rows: Range<usize>) {
+    fn rows(&self, room: &mut Room<T::Computed>, part: usize, rows: Range<usize>) {
         for start in rows.clone().step_by(BAND) {
             let rows = start..rows.end.min(start + BAND);
-            self.band(room, step, Band { planes: 0..1, rows }, None);
+            self.band(room, part, Band { planes: 0..1, rows }, None);
         }
     }
 
@@ -239,34 +263,54 @@ impl<'a, T: Stored> Pass<'a, T> {
         self.level(field, self.fields[field].len() - 1, step)
     }
 
-    /// Sets the rows above and below the plane that a step has written.
-    fn close(&self, step: usize) {
-        for (field, halo) in self.of.halos.iter().enumerate() {
-            if let Some(halo) = halo {
-                let next = self.next(field, step);
-                halo.close_plane(&mut next.write(0..next.count()));
+    /// Where a part writes an array, which has a place among those that it writes.
+    fn written(&self, part: usize, place: usize, array: Array) -> &SharedRows<'a, T> {
+        match array {
+            // A single stage has nothing but what it writes.
+            _ if self.parts() == 1 => &self.fields[place][0],
+            Array::New(field) => self.next(field, self.of_part(part).0),
+            Array::Work(work) => &self.works[work],
+            _ => unreachable!("a stage writes neither levels nor coefficients"),
+        }
+    }
+
+    /// Sets the rows above and below the plane that a part has written.
+    fn close(&self, part: usize) {
+        for (place, array) in self.of_part(part).1.writes.iter().enumerate() {
+            if let Some(halo) = self.of.halo_of(*array) {
+                let written = self.written(part, place, *array);
+                halo.close_plane(&mut written.write(0..written.count()));
             }
         }
     }
 
-    /// The rows of an array that a step reads for a band, if it is a field's.
-    fn part(&self, reads: &Reads, step: usize, band: &Band) -> Option<Read<'_, T>> {
-        match reads.array {
-            Array::Field { field, level } => {
-                let layout = &self.of.layouts.fields[field];
-                let first = row(layout, band.planes.start, band.rows.start, reads.first);
-                let last = row(layout, band.planes.end - 1, band.rows.end - 1, reads.last);
-                Some(self.level(field, level, step).read(first..last + 1))
-            }
-            _ => None,
-        }
+    /// The rows of an array that a part reads for a band, if it changes.
+    fn part(&self, reads: &Reads, part: usize, band: &Band) -> Option<Read<'_, T>> {
+        let (step, _) = self.of_part(part);
+        let rows = match reads.array {
+            Array::Field { field, level } => self.level(field, level, step),
+            Array::New(field) => self.next(field, step),
+            Array::Work(work) => &self.works[work],
+            Array::Coefficient(_) => return None,
+        };
+        let layout = self.of.layouts.get(reads.array);
+        let first = row(layout, band.planes.start, band.rows.start, reads.first);
+        let last = row(layout, band.planes.end - 1, band.rows.end - 1, reads.last);
+        Some(rows.read(first..last + 1))
     }
 
     /// What a band reads of an array, of rows that were borrowed, else of all values that an array has: where values are
     /// widened from the first row on, else from the first place of the band's first point on.
-    fn from<'b>(&self, reads: &Reads, band: &Band, rows: Option<&'b [T]>, all: &'b [T]) -> &'b [T] {
+    fn from<'b>(
+        &self,
+        part: usize,
+        reads: &Reads,
+        band: &Band,
+        rows: Option<&'b [T]>,
+        all: &'b [T],
+    ) -> &'b [T] {
         let layout = self.of.layouts.get(reads.array);
-        let column = match self.stage.windows {
+        let column = match self.stage(part).windows {
             Some(_) => 0,
             None => layout.left.strict_add_signed(reads.first[2] as isize),
         };
@@ -275,46 +319,51 @@ impl<'a, T: Stored> Pass<'a, T> {
         rows.map_or_else(|| &all[place..], |rows| &rows[column..])
     }
 
-    /// Computes a band in a step, from arrays that nobody writes, or else from the rows that it reads.
-    fn band(&self, room: &mut Room<T::Computed>, step: usize, band: Band, all: Option<&[&[T]]>) {
-        let arrays = &self.stage.code.arrays;
+    /// Computes a band in a part, from arrays that nobody writes, or else from the rows that it reads.
+    fn band(&self, room: &mut Room<T::Computed>, part: usize, band: Band, all: Option<&[&[T]]>) {
+        let arrays = &self.stage(part).code.arrays;
         let borrowed: Vec<Option<Read<T>>> = match all {
             Some(_) => Vec::new(),
-            None => arrays.iter().map(|it| self.part(it, step, &band)).collect(),
+            None => arrays.iter().map(|it| self.part(it, part, &band)).collect(),
         };
         let reads = match all {
-            Some(all) => self.reads(&band, all),
-            None => self.reads_of_rows(&band, &borrowed),
+            Some(all) => self.reads(part, &band, all),
+            None => self.reads_of_rows(part, &band, &borrowed),
         };
-        let outputs = band.planes.clone().map(|plane| self.outputs(step, plane, &band));
+        let outputs = band.planes.clone().map(|plane| self.outputs(part, plane, &band));
         let mut outputs: Vec<Vec<Write<T>>> = outputs.collect();
         let [.., points] = self.of.system.shape.extents();
-        let columns = self.stage.windows.as_ref().map_or(points, |it| it.block[2]);
+        let columns = self.stage(part).windows.as_ref().map_or(points, |it| it.block[2]);
         for start in (0..points).step_by(columns) {
             let columns = start..points.min(start + columns);
             let rows = outputs
                 .iter_mut()
-                .map(|outputs| next(&self.layouts(), outputs, band.rows.len(), &columns));
-            self.columns(room, step, &band, columns.clone(), &reads, rows.collect());
+                .map(|outputs| next(&self.layouts(part), outputs, band.rows.len(), &columns));
+            self.columns(room, part, &band, columns.clone(), &reads, rows.collect());
         }
-        outputs.iter_mut().for_each(|outputs| self.close_rows(&band, outputs));
+        outputs.iter_mut().for_each(|outputs| self.close_rows(part, &band, outputs));
     }
 
     /// What a band reads of arrays that nobody writes.
-    fn reads<'b>(&self, band: &Band, all: &[&'b [T]]) -> Vec<&'b [T]> {
-        let reads = self.stage.code.arrays.iter().zip(all);
-        reads.map(|(it, all)| self.from(it, band, None, all)).collect()
+    fn reads<'b>(&self, part: usize, band: &Band, all: &[&'b [T]]) -> Vec<&'b [T]> {
+        let reads = self.stage(part).code.arrays.iter().zip(all);
+        reads.map(|(it, all)| self.from(part, it, band, None, all)).collect()
     }
 
     /// What a band reads of rows that were borrowed for it, and of coefficients.
-    fn reads_of_rows<'b>(&'b self, band: &Band, rows: &'b [Option<Read<T>>]) -> Vec<&'b [T]> {
+    fn reads_of_rows<'b>(
+        &'b self,
+        part: usize,
+        band: &Band,
+        rows: &'b [Option<Read<T>>],
+    ) -> Vec<&'b [T]> {
         let mut reads = Vec::new();
-        for (it, rows) in self.stage.code.arrays.iter().zip(rows) {
+        for (it, rows) in self.stage(part).code.arrays.iter().zip(rows) {
             let all = match it.array {
                 Array::Coefficient(number) => self.coefficients[number].from(0),
                 _ => &[],
             };
-            reads.push(self.from(it, band, rows.as_deref(), all));
+            reads.push(self.from(part, it, band, rows.as_deref(), all));
         }
         reads
     }
@@ -323,7 +372,7 @@ impl<'a, T: Stored> Pass<'a, T> {
     fn columns(
         &self,
         room: &mut Room<T::Computed>,
-        step: usize,
+        part: usize,
         band: &Band,
         columns: Range<usize>,
         reads: &[&[T]],
@@ -331,27 +380,28 @@ impl<'a, T: Stored> Pass<'a, T> {
     ) {
         let of = self.of;
         let mut inputs = Vec::new();
-        if let Some(windows) = &self.stage.windows {
+        if let Some(windows) = &self.stage(part).windows {
             // Rooms come and go with the parts that threads share; memory that was written once is kept.
             room.widened = of.spare().pop().unwrap_or_default();
             inputs = std::mem::take(&mut room.widened.inputs);
-            inputs.resize_with(self.stage.code.arrays.len(), Vec::new);
+            inputs.resize_with(self.stage(part).code.arrays.len(), Vec::new);
             let block = [band.planes.len(), band.rows.len(), columns.len()];
-            for ((it, from), to) in self.stage.code.arrays.iter().zip(reads).zip(&mut inputs) {
+            for ((it, from), to) in self.stage(part).code.arrays.iter().zip(reads).zip(&mut inputs)
+            {
                 let of_array = (it, of.layouts.get(it.array));
                 windows.fill(of.level, of_array, block, columns.start, from, to);
             }
         }
         for (number, next) in next.into_iter().enumerate() {
-            let rows = self.stage.code.arrays.iter().zip(reads).enumerate();
-            let rows = rows.map(|(array, (it, from))| match &self.stage.windows {
+            let rows = self.stage(part).code.arrays.iter().zip(reads).enumerate();
+            let rows = rows.map(|(array, (it, from))| match &self.stage(part).windows {
                 Some(windows) => &inputs[array][windows.first(it, number)..],
                 None => &T::computed(from).expect("not widened")[columns.start..],
             });
             let point = [band.planes.start + number, band.rows.start, columns.start];
-            self.plane(room, step, point, rows.collect(), next);
+            self.plane(room, part, point, rows.collect(), next);
         }
-        if self.stage.windows.is_some() {
+        if self.stage(part).windows.is_some() {
             let outputs = std::mem::take(&mut room.widened.outputs);
             of.spare().push(Widened { inputs, outputs });
         }
@@ -361,17 +411,17 @@ impl<'a, T: Stored> Pass<'a, T> {
     fn plane(
         &self,
         room: &mut Room<T::Computed>,
-        step: usize,
+        part: usize,
         [plane, first, column]: [usize; 3],
         mut reads: Vec<&[T::Computed]>,
         next: Vec<Vec<&mut [T]>>,
     ) {
         for (number, next) in next.into_iter().enumerate() {
             if number > 0 {
-                let moved = reads.iter_mut().zip(&self.stage.pitches);
+                let moved = reads.iter_mut().zip(&self.stage(part).pitches);
                 moved.for_each(|(read, pitch)| *read = &read[*pitch..]);
             }
-            self.row(room, step, [plane, first + number, column], &reads, next);
+            self.row(room, part, [plane, first + number, column], &reads, next);
         }
     }
 
@@ -379,21 +429,23 @@ impl<'a, T: Stored> Pass<'a, T> {
     fn row(
         &self,
         room: &mut Room<T::Computed>,
-        step: usize,
+        part: usize,
         point: [usize; 3],
         reads: &[&[T::Computed]],
         mut next: Vec<&mut [T]>,
     ) {
-        if self.stage.windows.is_none() {
+        if self.stage(part).windows.is_none() {
             let next = next.into_iter().map(|next| T::computed_mut(next));
             let mut next: Vec<_> = next.map(|next| next.expect("not widened")).collect();
-            self.compute(room, step, point, reads, &mut next);
+            self.compute(room, part, point, reads, &mut next);
             next.iter_mut().for_each(|next| T::Computed::store(next, self.of.system.dtype));
             return;
         }
         let mut outputs = std::mem::take(&mut room.widened.outputs);
         outputs.resize_with(next.len(), Vec::new);
-        for ((output, next), is_own) in outputs.iter_mut().zip(&next).zip(&self.stage.in_place) {
+        for ((output, next), is_own) in
+            outputs.iter_mut().zip(&next).zip(&self.stage(part).in_place)
+        {
             output.resize(next.len(), T::Computed::ZERO);
             if *is_own {
                 T::widen_row(self.of.level, next, output);
@@ -401,7 +453,7 @@ impl<'a, T: Stored> Pass<'a, T> {
         }
         let mut values: Vec<&mut [T::Computed]> =
             outputs.iter_mut().map(Vec::as_mut_slice).collect();
-        self.compute(room, step, point, reads, &mut values);
+        self.compute(room, part, point, reads, &mut values);
         for (output, next) in outputs.iter().zip(&mut next) {
             T::round_row(self.of.level, output, next);
         }
@@ -409,8 +461,8 @@ impl<'a, T: Stored> Pass<'a, T> {
     }
 
     /// Sets what lies on the left and right of a band's rows.
-    fn close_rows(&self, band: &Band, outputs: &mut [Write<T>]) {
-        for (array, rows) in self.stage.writes.iter().zip(outputs) {
+    fn close_rows(&self, part: usize, band: &Band, outputs: &mut [Write<T>]) {
+        for (array, rows) in self.stage(part).writes.iter().zip(outputs) {
             let layout = self.of.layouts.get(*array);
             if let Some(halo) = self.of.halo_of(*array) {
                 // What lies behind the last row of an array is no row.
@@ -422,15 +474,15 @@ impl<'a, T: Stored> Pass<'a, T> {
 
     /// Computes a band of the only step, whose rows all threads share.
     fn segments(&self, band: Band, all: &[&[T]]) {
-        let of = self.of;
+        let (of, part) = (self.of, 0);
         let whole = 0..of.system.shape.extents()[2];
-        let segment = self.stage.windows.as_ref().map_or(SEGMENT, |it| it.block[2]);
+        let segment = self.stage(part).windows.as_ref().map_or(SEGMENT, |it| it.block[2]);
         for (plane, own) in band.planes.clone().flat_map(|z| band.rows.clone().map(move |y| (z, y)))
         {
             let row = Band { planes: plane..plane + 1, rows: own..own + 1 };
-            let (reads, mut outputs) = (self.reads(&row, all), self.outputs(0, plane, &row));
+            let (reads, mut outputs) = (self.reads(part, &row, all), self.outputs(0, plane, &row));
             let mut parts: Vec<Vec<&mut [T]>> = Vec::new();
-            for next in next(&self.layouts(), &mut outputs, 1, &whole).into_iter().flatten() {
+            for next in next(&self.layouts(part), &mut outputs, 1, &whole).into_iter().flatten() {
                 for (part, values) in next.chunks_mut(segment).enumerate() {
                     parts.resize_with(parts.len().max(part + 1), Vec::new);
                     parts[part].push(values);
@@ -443,39 +495,41 @@ impl<'a, T: Stored> Pass<'a, T> {
                     self.columns(room, 0, &row, columns, &reads, vec![vec![next]]);
                 },
             );
-            self.close_rows(&row, &mut outputs);
+            self.close_rows(part, &row, &mut outputs);
         }
     }
 
-    /// The rows of one of a band's planes in which a step writes, of each field.
-    fn outputs(&self, step: usize, plane: usize, band: &Band) -> Vec<Write<'_, T>> {
+    /// The rows of one of a band's planes in which a part writes, of each array that it writes.
+    fn outputs(&self, part: usize, plane: usize, band: &Band) -> Vec<Write<'_, T>> {
         let output = |(place, layout): (usize, &Layout)| {
             let first = row(layout, plane, band.rows.start, [0; 3]);
-            self.next(place, step).write(first..first + band.rows.len())
+            let array = self.stage(part).writes[place];
+            self.written(part, place, array).write(first..first + band.rows.len())
         };
-        self.layouts().into_iter().enumerate().map(output).collect()
+        self.layouts(part).into_iter().enumerate().map(output).collect()
     }
 
     /// How the arrays that are written lie in memory.
-    fn layouts(&self) -> Vec<&'a Layout> {
-        self.stage.writes.iter().map(|array| self.of.layouts.get(*array)).collect()
+    fn layouts(&self, part: usize) -> Vec<&'a Layout> {
+        self.stage(part).writes.iter().map(|array| self.of.layouts.get(*array)).collect()
     }
 
     /// Computes a part of a row, of all fields, in the type that is computed with.
     fn compute(
         &self,
         room: &mut Room<T::Computed>,
-        step: usize,
+        part: usize,
         point: [usize; 3],
         reads: &[&[T::Computed]],
         next: &mut [&mut [T::Computed]],
     ) {
-        let (of, numbers) = (self.of, &self.numbers[step]);
-        if let Some(compiled) = &self.stage.compiled {
-            let own = room.compiled[step].get_or_insert_with(|| compiled.room(&numbers.scalars));
+        let ((step, stage), of) = (self.of_part(part), self.of);
+        let numbers = &self.numbers[step];
+        if let Some(compiled) = &stage.compiled {
+            let own = room.compiled[part].get_or_insert_with(|| compiled.room(&numbers.scalars));
             compiled.execute(own, (&of.system, point), reads, next);
         } else {
-            let code = &self.stage.code;
+            let code = &stage.code;
             let run = Run { code, reads, system: &of.system, point };
             let slots = &mut room.slots;
             at_level!(of.level, simd => {
@@ -486,7 +540,7 @@ impl<'a, T: Stored> Pass<'a, T> {
             });
         }
         let [z, y, start] = point;
-        for &(field, x, source) in self.stage.sources.get(&[z, y]).into_iter().flatten() {
+        for &(field, x, source) in stage.sources.get(&[z, y]).into_iter().flatten() {
             if let Some(value) = x.checked_sub(start).and_then(|at| next[field].get_mut(at)) {
                 *value += numbers.added[source];
             }

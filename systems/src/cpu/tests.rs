@@ -10,12 +10,12 @@ use rand_chacha::ChaCha8Rng;
 
 use super::pass::fitting;
 use super::stored::Stored;
-use super::{Cpu, depth, stored};
+use super::{Cpu, check_together, rows_of_a_step, stored};
 use crate::checked::System;
 use crate::start::StartValues;
-use crate::tests::draw::{in_stages, many, of_axes, system};
+use crate::tests::draw::{in_stages, many, of_axes, of_axes_in_stages, system};
 use crate::{Description, FieldText};
-use problem::{Depth, Dtype, Region};
+use problem::{Dtype, Region};
 
 /// Random systems.
 const CASES: u64 = 400;
@@ -60,13 +60,13 @@ fn compared<T: Stored>(system: &System, seed: u64) -> bool {
 fn together<T: Stored>(system: &System, random: &mut ChaCha8Rng, what: &str) -> bool {
     let [mut several, mut single] = [(); 2].map(|()| begun::<T>(system));
     let [_, rows, _] = system.shape.extents();
-    let most = fitting(rows, single.rows_read(), 7);
-    let asked = System { chain: Depth::Steps(2), ..system.clone() };
-    if most == 1 || depth(&asked).is_err() {
+    let most = fitting(rows, rows_of_a_step(system), 7);
+    if most == 1 || check_together(system).is_err() {
         return false;
     }
+    single.follows = false;
     for _ in 0..3 {
-        let steps = random.random_range(2..=most);
+        let steps = random.random_range(if system.is_staged() { 1 } else { 2 }..=most);
         several.pass(steps);
         (0..steps).for_each(|_| single.pass(1));
         same(&several, &single, &format!("{what}, {steps} steps"));
@@ -150,7 +150,11 @@ fn steps_that_are_taken_together_have_the_bits_of_single_ones() {
     let of_case = |seed: &u64| {
         let mut random = ChaCha8Rng::seed_from_u64(*seed);
         let axes = if seed.is_multiple_of(8) { 3 } else { 2 };
-        let mut description = of_axes(axes, *seed, random.random_range(1..=4));
+        let reach = random.random_range(1..=4);
+        let mut description = match seed % 3 {
+            1 => of_axes_in_stages(axes, *seed, reach),
+            _ => of_axes(axes, *seed, reach),
+        };
         description.size = vec![random.random_range(2..120), random.random_range(1..90)];
         if axes == 3 {
             description.size.insert(0, 1);

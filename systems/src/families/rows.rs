@@ -52,7 +52,12 @@ fn one(system: &System) -> Result<Way, Refusal> {
     let together = if chain > 1 { format!("_c{chain}") } else { String::new() };
     Ok(Way {
         family: &Rows,
-        kernel: format!("rows{}d_{}{together}", system.shape.dims(), system.dtype),
+        kernel: format!(
+            "rows{}d_{}{}{together}",
+            system.shape.dims(),
+            system.dtype,
+            system.stages_in_name()
+        ),
         chain,
         seconds_per_step: fft::stepped(system, 1),
         set_up: 0.0,

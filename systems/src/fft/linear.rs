@@ -68,7 +68,8 @@ fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String>
                 "'{name}' keeps its values at some points, so not all points have one equation"
             ));
         }
-        let mut sum = Reader { system, name, frozen, computed: &computed }.sum(&field.next, [0; 3])?;
+        let mut sum =
+            Reader { system, name, frozen, computed: &computed }.sum(&field.next, [0; 3])?;
         sum.taps.retain(|_, weight| *weight != Double::ZERO);
         let numbers = sum.taps.values().chain([&sum.constant]);
         let finite = numbers.copied().all(|number| number.value().is_finite());

@@ -36,10 +36,11 @@ impl Launch {
     pub fn name(&self, system: &System) -> String {
         let (dtype, dims) = (system.dtype, system.shape.dims());
         match self {
-            Self::Step => format!("step{dims}d_{dtype}"),
+            Self::Step => format!("step{dims}d_{dtype}{}", system.stages_in_name()),
             Self::March(march) => {
                 let [planes, down, across] = march.extents(&self.geometry(system));
-                format!("march{dims}d_{dtype}_{planes}x{down}x{across}")
+                let stages = system.stages_in_name();
+                format!("march{dims}d_{dtype}{stages}_{planes}x{down}x{across}")
             }
             Self::Chain(tile) => {
                 let extents = match tile.planes {

@@ -107,8 +107,12 @@ impl March {
     pub fn geometry(&self, system: &System) -> Geometry {
         let (extents, bytes) = (system.shape.extents(), system.dtype.bytes());
         let reach = system.program.reach(|_| true);
+        let stages = system.each_stage();
         let depth = [0, 1].map(|end| {
-            std::array::from_fn(|axis| if has_zeros(system, axis, end) { 0 } else { reach[axis] })
+            std::array::from_fn(|axis| {
+                let zeros = stages.iter().all(|stage| has_zeros(stage, axis, end));
+                if zeros { 0 } else { reach[axis] }
+            })
         });
         let mut geometry = Geometry::within(extents, depth, bytes, A_ROW);
         geometry.march = Some(*self);
@@ -120,13 +124,8 @@ impl March {
     /// # Errors
     /// Why there are none.
     pub fn best(system: &System, machine: &Machine) -> Result<(Self, f64), String> {
-        system.check_one_stage()?;
         if system.shape.dims() != 3 {
             return Err("only grids of three axes are gone through by planes".into());
-        }
-        let held = held(system);
-        if held.iter().all(|it| it.ring.is_none()) {
-            return Err("no neighbours along y or x are read".into());
         }
         let columns = 16 / system.dtype.bytes().max(4);
         let lanes = ACROSS / columns;
@@ -134,26 +133,42 @@ impl March {
         let of_chunk =
             |parts: &usize| Self { lanes, down: THREADS / lanes, planes: nz.div_ceil(*parts) };
         let geometry = of_chunk(&1).geometry(system);
-        if geometry.inside.points() == 0 {
-            return Err("no point has all its neighbours in the grid".into());
-        }
-        if queued(system, &held) > WORDS || point_instructions(system) > INSTRUCTIONS {
-            return Err("its values do not fit the registers".into());
-        }
-        let shared = of_chunk(&1).shared_bytes(system, &geometry);
-        if shared > machine.shared_bytes_per_block as usize {
-            return Err("a multiprocessor has no room for its planes".into());
-        }
-        let ways = CHUNKS.iter().map(of_chunk);
-        let ways = ways.map(|march| (march, march.seconds(system, machine, &held, shared)));
+        let stages = system.each_stage();
+        stages.iter().try_for_each(|stage| of_chunk(&1).check(stage, machine, &geometry))?;
+        let ways = CHUNKS.iter().map(of_chunk).map(|march| {
+            let seconds = stages.iter().map(|stage| march.seconds(stage, machine));
+            (march, seconds.sum::<f64>())
+        });
         Ok(ways.min_by(|a, b| a.1.total_cmp(&b.1)).expect("z is cut in some way"))
     }
 
-    /// Predicted seconds of a step.
-    fn seconds(&self, system: &System, machine: &Machine, held: &[Held], shared: usize) -> f64 {
+    /// Checks that blocks can take a stage of a system.
+    ///
+    /// # Errors
+    /// Why they cannot.
+    fn check(&self, stage: &System, machine: &Machine, geometry: &Geometry) -> Result<(), String> {
+        let held = held(stage);
+        if held.iter().all(|it| it.ring.is_none()) {
+            return Err("no neighbours along y or x are read".into());
+        }
+        if geometry.inside.points() == 0 {
+            return Err("no point has all its neighbours in the grid".into());
+        }
+        if queued(stage, &held) > WORDS || point_instructions(stage) > INSTRUCTIONS {
+            return Err("its values do not fit the registers".into());
+        }
+        if self.shared_bytes(stage, geometry) > machine.shared_bytes_per_block as usize {
+            return Err("a multiprocessor has no room for its planes".into());
+        }
+        Ok(())
+    }
+
+    /// Predicted seconds of a step, or of a stage that is a system by itself.
+    fn seconds(&self, system: &System, machine: &Machine) -> f64 {
         let (speeds, geometry) = (&GPU.march, self.geometry(system));
+        let (held, shared) = (held(system), self.shared_bytes(system, &geometry));
         let multiprocessors = machine.multiprocessors as f64;
-        let registers = (28.0 + 1.5 * queued(system, held) as f64).min(REGISTERS as f64);
+        let registers = (28.0 + 1.5 * queued(system, &held) as f64).min(REGISTERS as f64);
         let resident = (machine.shared_bytes_per_block as f64 / shared as f64)
             .min(65536.0 / (registers * self.threads() as f64))
             .floor()
@@ -167,7 +182,7 @@ impl March {
         let uneven = rounds.ceil() / rounds * (planes + before) / planes - 1.0;
 
         let points = system.shape.points() as f64;
-        let arrays = held.len() as f64 + speeds.of_a_store * system.fields.len() as f64;
+        let arrays = held.len() as f64 + speeds.of_a_store * system.program.writes.len() as f64;
         let memory = arrays * system.dtype.bytes() as f64 * points / machine.copy_bytes_per_s;
         let memory = memory / speeds.of_a_copy * (1.0 + speeds.uneven * uneven);
         let own = (point_instructions(system) * words(system)) as f64 + speeds.of_a_point;

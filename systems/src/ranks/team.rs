@@ -106,9 +106,7 @@ impl StepSession for SystemTeam {
             let mut of_fields = self.team.read_all(&of_fields, State::Now)?.into_iter();
             let read = places.boxes().map(|(array, region)| match array {
                 Array::Coefficient(own) => Ok(self.coefficients[own].read(region)),
-                _ => {
-                    Ok(of_fields.next().expect("one for each that is asked for"))
-                }
+                _ => Ok(of_fields.next().expect("one for each that is asked for")),
             });
             return Ok(Box::new(places.gather(shape, read)?));
         }

@@ -67,6 +67,12 @@ pub fn of_axes(dims: usize, seed: u64, reach: i32) -> Description {
     Draw { dims, ..Draw::new(seed, reach) }.system()
 }
 
+/// One on a grid of so many axes, whose step has stages, if by chance it has.
+pub fn of_axes_in_stages(dims: usize, seed: u64, reach: i32) -> Description {
+    let order = if seed.is_multiple_of(2) { Order::InTurn } else { Order::ByRates };
+    Draw { dims, order, ..Draw::new(seed, reach) }.system()
+}
+
 /// One of a field that is a sum of its own values, with any sides, of a type that may not hold the weights.
 pub fn sum(seed: u64) -> Description {
     let drawn = Draw { fields: 1, coefficients: 0, ..Draw::new(seed, 3) };

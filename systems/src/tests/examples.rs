@@ -4,6 +4,7 @@
 mod cavity;
 mod formulas;
 mod loops;
+mod stages;
 
 use crate::examples::{EXAMPLES, find};
 use crate::{Description, System, SystemSimulation, Text};

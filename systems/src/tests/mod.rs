@@ -7,4 +7,5 @@ pub mod draw;
 mod examples;
 mod jumps;
 mod random;
+mod staged;
 mod sums;

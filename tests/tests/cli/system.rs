@@ -291,6 +291,12 @@ fn examples_are_listed_written_and_computed() {
         "blur",
         "heat-3d",
         "lid-driven-cavity",
+        "yee",
+        "schroedinger",
+        "burgers",
+        "shallow-water",
+        "fitzhugh-nagumo",
+        "kuramoto-sivashinsky",
         "membrane",
     ] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");

@@ -134,9 +134,8 @@ impl Kernel {
         if stages > MOST_STAGES {
             return Err(format!("a step has {stages} stages, at most {MOST_STAGES} are supported"));
         }
-        let of_stage = |stage| {
-            Self::of_stage(&system.stage(stage), geometry.clone(), places.clone())
-        };
+        let of_stage =
+            |stage| Self::of_stage(&system.stage(stage), geometry.clone(), places.clone());
         let after = (1..stages).map(of_stage).collect::<Result<_, _>>()?;
         Ok(Self { after, ..of_stage(0)? })
     }

@@ -5,10 +5,10 @@ use super::{difference, example, simulate, values};
 use crate::Description;
 
 /// Values that are found at any place of a plane: `mirror` about the last point, or else around.
-struct Plane {
-    ny: isize,
-    nx: isize,
-    values: Vec<f64>,
+pub(super) struct Plane {
+    pub(super) ny: isize,
+    pub(super) nx: isize,
+    pub(super) values: Vec<f64>,
 }
 
 fn mirrored(at: isize, extent: isize) -> isize {
@@ -17,7 +17,7 @@ fn mirrored(at: isize, extent: isize) -> isize {
 }
 
 impl Plane {
-    fn around(&self, y: isize, x: isize) -> f64 {
+    pub(super) fn around(&self, y: isize, x: isize) -> f64 {
         self.values[(y.rem_euclid(self.ny) * self.nx + x.rem_euclid(self.nx)) as usize]
     }
 
@@ -25,12 +25,12 @@ impl Plane {
         self.values[(mirrored(y, self.ny) * self.nx + mirrored(x, self.nx)) as usize]
     }
 
-    fn or_zero(&self, y: isize, x: isize) -> f64 {
+    pub(super) fn or_zero(&self, y: isize, x: isize) -> f64 {
         let inside = (0..self.ny).contains(&y) && (0..self.nx).contains(&x);
         if inside { self.values[(y * self.nx + x) as usize] } else { 0.0 }
     }
 
-    fn map(&self, value: impl Fn(isize, isize) -> f64) -> Self {
+    pub(super) fn map(&self, value: impl Fn(isize, isize) -> f64) -> Self {
         let &Self { ny, nx, .. } = self;
         let values = (0..ny * nx).map(|index| value(index / nx, index % nx)).collect();
         Self { ny, nx, values }
@@ -38,7 +38,7 @@ impl Plane {
 }
 
 /// A field at the start.
-fn start(description: &Description, field: &str) -> Plane {
+pub(super) fn start(description: &Description, field: &str) -> Plane {
     let [ny, nx] = description.size[..] else { panic!("a plane") };
     let values = values(&mut simulate(description, 0), field);
     Plane { ny: ny as isize, nx: nx as isize, values }

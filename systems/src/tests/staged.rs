@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Steps in stages: which there are, and what is refused.
+
+use std::path::Path;
+
+use crate::{Description, System, SystemSimulation};
+use problem::Error;
+
+/// A system of these tables.
+fn system(time: &str, tables: &str) -> Result<System, Error> {
+    let text = format!(
+        "[grid]\nsize = [9, 12]\n[time]\nsteps = 3\ndt = 0.1\n{time}\n[stencils]\n\
+         dx = {{ derivative = \"x\", order = 2 }}\n{tables}"
+    );
+    System::new(&Description::parse("staged.toml", &text)?, Path::new(""))
+}
+
+fn stages(tables: &str) -> usize {
+    system("", tables).unwrap().stages.len()
+}
+
+const V: &str = "[fields.v]\nstart = 1\nnext = \"v + dt*dx(u)\"\n";
+
+#[test]
+fn what_is_read_at_its_own_point_is_computed_in_one_stage() {
+    for (next, expected) in [
+        ("u + dt*v", 1),
+        ("u + dt*new(v)", 1),
+        ("u + dt*dx(v)", 1),
+        ("u + dt*dx(new(v))", 2),
+        ("u + dt*dx(new(v))*new(v)", 2),
+    ] {
+        let tables = format!("[fields.u]\nstart = \"x\"\nnext = \"{next}\"\n{V}");
+        assert_eq!(stages(&tables), expected, "{next}");
+    }
+    // What a source adds is there when the stage is over.
+    let source = "[[sources]]\nfield = \"v\"\nat = [1, 2]\nadd = 1\n";
+    let tables = format!("[fields.u]\nstart = \"x\"\nnext = \"u + new(v)\"\n{V}{source}");
+    assert_eq!(stages(&tables), 2);
+}
+
+/// Ordinary differential equations at each point need one stage, whatever the method is; a stencil makes as many as there
+/// are rates.
+#[test]
+fn a_method_has_a_stage_for_each_rate_that_is_read_around_a_point() {
+    for (method, alone, around) in [("euler", 1, 1), ("rk2", 1, 2), ("ssprk3", 1, 3), ("rk4", 1, 4)]
+    {
+        for (rate, expected) in [("-u", alone), ("dx(u)", around)] {
+            let tables = format!("[fields.u]\nstart = \"x\"\nrate = \"{rate}\"\n");
+            let system = system(&format!("method = \"{method}\""), &tables).unwrap();
+            assert_eq!(system.stages.len(), expected, "{method} of {rate}");
+            assert_eq!(system.reach(), [0, 0, if rate == "-u" { 0 } else { expected }]);
+        }
+    }
+}
+
+/// Decay of each value: what each method makes of it is a polynomial.
+#[test]
+fn methods_have_the_polynomials_of_their_orders() {
+    for (method, order) in [("euler", 1), ("rk2", 2), ("ssprk3", 3), ("rk4", 4)] {
+        let tables = "[fields.u]\nstart = \"1 + x\"\nrate = \"-u + 0*dx(u)\"\n";
+        let mut system = system(&format!("method = \"{method}\""), tables).unwrap();
+        system.dtype = problem::Dtype::F64;
+        let mut simulation = SystemSimulation::new(&system).unwrap();
+        simulation.step(1).unwrap();
+        let (mut term, mut factor) = (1.0, 1.0);
+        for power in 1..=order {
+            term *= -0.1 / f64::from(power);
+            factor += term;
+        }
+        let u = simulation.field("u").unwrap();
+        let error = (u.get(5) - 6.0 * factor).abs();
+        assert!(error < 1e-14, "{method}: {error}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_at_its_place() {
+    let u = |change: &str| format!("[fields.u]\nstart = 0\n{change}\n");
+    for (time, tables, expected) in [
+        (
+            "",
+            u("next = \"new(v)\"") + "[fields.v]\nstart = 0\nnext = \"dx(new(u))\"\n",
+            "'u' waits for 'v' waits for 'u'",
+        ),
+        ("", u("next = \"new(u)\""), "'u' waits for 'u'"),
+        ("", u("next = \"new(u + 1)\""), "'new' takes a field, and nothing else"),
+        ("", u("next = \"new(w)\"") + "[work.w]\nvalue = \"u\"\n", "is of this step as it is"),
+        ("", u("next = \"prev(w)\"") + "[work.w]\nvalue = \"u\"\n", "'prev' takes a field"),
+        ("", u("next = \"w\"") + "[work.w]\nvalue = \"dx(w)\"\n", "'w' waits for 'w'"),
+        ("", "[fields.u]\nstart = \"new(u)\"\nnext = \"u\"\n".into(), "cannot stand in"),
+        ("", u("next = \"u\"\nrate = \"u\""), "has next values, and a rate"),
+        ("", u(""), "the key 'next' is missing"),
+        ("method = \"rk5\"", u("rate = \"u\""), "'rk5' is none of euler, rk2, ssprk3, rk4"),
+        ("method = \"rk4\"", u("next = \"u\""), "'rk4' integrates rates, and this has none"),
+        ("method = \"rk4\"", u("rate = \"prev(u)\""), "which has no 'prev'"),
+        ("method = \"rk2\"", u("rate = \"new(u)\""), "which has no 'new'"),
+        ("", u("next = \"w\"") + "[work.w]\nvalue = \"u\"\nstart = 0\n", "no key 'start' here"),
+        ("", u("next = \"u\"") + "[work.u]\nvalue = \"1\"\n", "'u' is a work field already"),
+    ] {
+        let error = system(time, &tables).unwrap_err().to_string();
+        assert!(error.contains(expected), "{tables}: {error}");
+        assert!(error.starts_with("staged.toml, line "), "{error}");
+    }
+}
+
+#[test]
+fn a_work_field_that_nothing_reads_is_told() {
+    let tables = "[fields.u]\nstart = 0\nnext = \"u\"\n[work.w]\nvalue = \"dx(u)\"\n";
+    let system = system("", tables).unwrap();
+    assert_eq!(system.stages.len(), 1);
+    assert!(system.warnings()[0].contains("no equation reads the work field 'w'"));
+}
