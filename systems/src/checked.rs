@@ -91,7 +91,7 @@ impl System {
             origin: [0; 3],
             spacing: numbers.spacing,
             dt: numbers.dt,
-            steps: description.steps,
+            steps: numbers.steps,
             stencils: stencils.collect::<Result<_, _>>()?,
             tables: description.tables.iter().map(check_table).collect::<Result<_, _>>()?,
             fields: Vec::new(),

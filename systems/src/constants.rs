@@ -21,6 +21,8 @@ pub struct Numbers {
     pub spacing: [f64; 3],
     /// Time of a step.
     pub dt: f64,
+    /// Steps to take, if nothing else is said.
+    pub steps: usize,
 }
 
 /// Gives a scope its constants: those of the description, `dt`, `h` (if it is one for all axes), `hx`, `hy`, `hz`,
@@ -53,6 +55,11 @@ pub fn resolve(
     if let [one] = spacing.as_slice() {
         open.insert("h".into(), one.clone());
     }
+    one("dt", &open, scope, &mut Vec::new())?;
+    let steps = match &description.until {
+        Some(until) => until_then(until, &open, scope)?,
+        None => description.steps,
+    };
     let names: Vec<String> = open.keys().cloned().collect();
     for name in &names {
         one(name, &open, scope, &mut Vec::new())?;
@@ -61,12 +68,50 @@ pub fn resolve(
         number if number > 0.0 => Ok(number),
         number => Err(open[name].wrong(format!("{what} is {number}; it must be above 0"))),
     };
-    let mut numbers = Numbers { spacing: [1.0; 3], dt: positive("dt", "the time step")? };
+    let dt = positive("dt", "the time step")?;
+    let steps = if description.steps > 0 { description.steps } else { steps };
+    let mut numbers = Numbers { spacing: [1.0; 3], dt, steps };
     for (axis, letter) in AXES.iter().enumerate().skip(3 - dims) {
         let name = format!("h{letter}");
         numbers.spacing[axis] = positive(&name, "the spacing")?;
     }
     Ok(numbers)
+}
+
+/// The steps to an end time, with a time step so much shorter that there is a whole number of them.
+fn until_then(
+    until: &Text,
+    open: &BTreeMap<String, Text>,
+    scope: &mut Scope,
+) -> Result<usize, Mistake> {
+    /// What rounding makes of a whole number of steps is no further step.
+    const WHOLE: f64 = 1e-9;
+    /// More steps than any run takes.
+    const MOST: f64 = 1e15;
+    let mut waits = names_in(until, &scope.terms)?;
+    let mut seen = 0;
+    while let Some(name) = waits.get(seen).cloned() {
+        if name == "dt" {
+            let wrong = until.wrong("the end time is made of the time step, which follows from it");
+            return Err(wrong.hint("give a number of steps instead"));
+        }
+        let more = open.get(&name).map_or(Ok(Vec::new()), |text| names_in(text, &scope.terms))?;
+        waits.extend(more.into_iter().filter(|it| !waits.contains(it)).collect::<Vec<_>>());
+        seen += 1;
+    }
+    for name in waits.iter().filter(|name| open.contains_key(*name)) {
+        one(name, open, scope, &mut Vec::new())?;
+    }
+    let Node::Number(end) = scope.number(until, Purpose::Constant)? else {
+        return Err(until.wrong("this is no constant number"));
+    };
+    let dt = scope.constants["dt"];
+    let steps = (end / dt * (1.0 - WHOLE)).ceil();
+    if !(end > 0.0 && (1.0..MOST).contains(&steps)) {
+        return Err(until.wrong(format!("no run with a time step of {dt} ends at {end}")));
+    }
+    scope.constants.insert("dt".into(), end / steps);
+    Ok(steps as usize)
 }
 
 /// Finds the number of one constant, after those that it is made of. `above` are those that wait for it.

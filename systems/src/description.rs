@@ -28,6 +28,9 @@ pub struct Description {
     pub dt: Text,
     /// Steps to take, if nothing else is said.
     pub steps: usize,
+    /// The time at which a run ends: the time step is made as much shorter as a whole number of steps needs, and so many are taken if
+    /// [`Description::steps`] is 0.
+    pub until: Option<Text>,
     /// Numbers by name.
     pub constants: Vec<(Text, Text)>,
     /// Expressions by name.
@@ -200,6 +203,7 @@ impl Description {
             dtype: Dtype::F32,
             dt: text("the time step", 1),
             steps: 0,
+            until: None,
             constants: Vec::new(),
             terms: Vec::new(),
             stencils: Vec::new(),

@@ -34,7 +34,7 @@ type Strings = Spanned<String>;
 struct File {
     title: Option<String>,
     grid: GridTable,
-    time: TimeTable,
+    time: Spanned<TimeTable>,
     #[serde(default)]
     constants: Tables<Value>,
     #[serde(default)]
@@ -67,7 +67,8 @@ struct GridTable {
 #[serde(deny_unknown_fields, expecting = "a table such as { dt = 0.1, steps = 1000 }")]
 struct TimeTable {
     dt: Option<Spanned<Value>>,
-    steps: Whole,
+    steps: Option<Whole>,
+    until: Option<Spanned<Value>>,
     method: Option<Strings>,
 }
 
@@ -257,15 +258,16 @@ impl Reader {
             title: file.title.unwrap_or_default(),
             spacing,
             dtype: file.grid.dtype.as_ref().map_or(Ok(start.dtype), |name| self.dtype(name))?,
-            dt: file.time.dt.as_ref().map_or(start.dt, |dt| self.value(dt)),
-            steps: file.time.steps.0,
+            dt: file.time.get_ref().dt.as_ref().map_or(start.dt, |dt| self.value(dt)),
+            steps: file.time.get_ref().steps.as_ref().map_or(0, |steps| steps.0),
+            until: self.until(&file.time)?,
             constants: self.each(&file.constants, |_, value| Ok(self.value(value)))?,
             terms: self.each(&file.terms, |_, term| Ok(self.string(term)))?,
             stencils: self.each(&file.stencils, |_, table| self.stencil(table))?,
             tables: self.each(&file.tables, |_, table| Ok(self.table(table.get_ref())))?,
             fields: self.fields(&file.fields)?,
             works: self.list(&file.work, |name, table| self.work(name, table)),
-            method: file.time.method.as_ref().map_or(Ok(start.method), |it| self.method(it))?,
+            method: file.time.get_ref().method.as_ref().map_or(Ok(start.method), |it| self.method(it))?,
             coefficients: self
                 .list(&file.coefficients, |name, table| self.coefficient(name, table)),
             sources: file.sources.into_iter().map(|table| self.source(table)).collect(),
@@ -316,6 +318,23 @@ impl Reader {
             Ok(self.field(name.clone(), table, change))
         });
         Ok(fields?.into_iter().map(|(_, field)| field).collect())
+    }
+
+    /// The end of a run that has no number of steps.
+    fn until(&self, time: &Spanned<TimeTable>) -> Result<Option<Text>, Mistake> {
+        let TimeTable { steps, until, .. } = time.get_ref();
+        match (steps, until) {
+            (Some(_), None) => Ok(None),
+            (None, Some(until)) => Ok(Some(self.value(until))),
+            (Some(_), Some(until)) => {
+                let wrong = self.value(until).wrong("there are steps, and an end time");
+                Err(wrong.hint("give one of them"))
+            }
+            (None, None) => {
+                let wrong = self.whole.mistake(time.span(), "the key 'steps' is missing here");
+                Err(wrong.hint("or until = 2.5, the time at which a run ends"))
+            }
+        }
     }
 
     fn method(&self, name: &Strings) -> Result<Method, Mistake> {

@@ -104,6 +104,38 @@ fn what_is_wrong_is_told_at_its_place() {
     }
 }
 
+/// The time step is made shorter, and all that is made of it.
+#[test]
+fn a_run_ends_at_its_time() {
+    let of = |until: &str| {
+        let text = format!(
+            "grid.size = [9]\ntime = {{ dt = \"k/10\", until = {until} }}\n[constants]\nk = 3\n\
+             half = \"dt/2\"\n[fields.u]\nstart = 0\nnext = \"u + half\"\n"
+        );
+        System::new(&Description::parse("until.toml", &text)?, Path::new(""))
+    };
+    for (until, steps) in [("3", 10), ("3.01", 11), ("\"k\"", 10), ("0.1", 1), ("\"k/10\"", 1)] {
+        let system = of(until).unwrap();
+        assert_eq!(system.steps(), steps, "{until}");
+        let mut simulation = SystemSimulation::new(&system).unwrap();
+        simulation.step(steps).unwrap();
+        let end = 2.0 * simulation.field("u").unwrap().get(0);
+        assert!((end - system.dt() * steps as f64).abs() < 1e-6, "{until}: {end}");
+    }
+    assert!((of("3.01").unwrap().dt() * 11.0 - 3.01).abs() < 1e-15);
+    for (until, expected) in [
+        ("0", "no run with a time step of 0.3"),
+        ("-1", "no run with"),
+        ("1e30", "no run with"),
+        ("\"10*dt\"", "made of the time step"),
+        ("\"2*half\"", "made of the time step"),
+        ("\"k*t\"", "cannot stand in a constant"),
+    ] {
+        let error = of(until).unwrap_err().to_string();
+        assert!(error.contains(expected), "{until}: {error}");
+    }
+}
+
 #[test]
 fn a_work_field_that_nothing_reads_is_told() {
     let tables = "[fields.u]\nstart = 0\nnext = \"u\"\n[work.w]\nvalue = \"dx(u)\"\n";

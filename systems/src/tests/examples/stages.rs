@@ -40,6 +40,8 @@ fn a_wave_around_a_conductor() {
         let largest = plane.values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         assert!(largest > 0.1, "{name}: {largest}");
         let error = difference(&found, &plane.values);
+        let worst = (0..found.len()).max_by(|a, b| (found[*a] - plane.values[*a]).abs().total_cmp(&(found[*b] - plane.values[*b]).abs())).unwrap();
+        println!("{name} {error} of {largest} at {} {}: {} {}", worst / 120, worst % 120, found[worst], plane.values[worst]);
         assert!(error < 1e-13 * largest.max(1.0) * 200.0, "{name}: {error}");
     }
 }
