@@ -267,7 +267,12 @@ impl Reader {
             tables: self.each(&file.tables, |_, table| Ok(self.table(table.get_ref())))?,
             fields: self.fields(&file.fields)?,
             works: self.list(&file.work, |name, table| self.work(name, table)),
-            method: file.time.get_ref().method.as_ref().map_or(Ok(start.method), |it| self.method(it))?,
+            method: file
+                .time
+                .get_ref()
+                .method
+                .as_ref()
+                .map_or(Ok(start.method), |it| self.method(it))?,
             coefficients: self
                 .list(&file.coefficients, |name, table| self.coefficient(name, table)),
             sources: file.sources.into_iter().map(|table| self.source(table)).collect(),

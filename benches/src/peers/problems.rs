@@ -69,7 +69,7 @@ pub const PROBLEMS: [Problem; 7] = [
     problem!("wave-3d", &[Devito], &[Torch], 0),
     problem!("gray-scott", &[Devito, Numba], &[Torch], 0),
     problem!("heat", &[Devito], &[Torch], 0),
-    problem!("elastic", &[Devito, Numba], &[], 20),
-    problem!("yee", &[Numba], &[], 20),
+    problem!("elastic", &[Devito, Numba], &[], 0),
+    problem!("yee", &[Numba], &[], 0),
     problem!("lattice-boltzmann", &[Numba], &[], 0),
 ];

@@ -38,11 +38,9 @@ fn a_wave_around_a_conductor() {
     for (name, plane) in [("ez", ez), ("bx", hx), ("by", hy)] {
         let found = values(&mut simulation, name);
         let largest = plane.values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-        assert!(largest > 0.1, "{name}: {largest}");
+        assert!(largest > 0.01, "{name}: {largest}");
         let error = difference(&found, &plane.values);
-        let worst = (0..found.len()).max_by(|a, b| (found[*a] - plane.values[*a]).abs().total_cmp(&(found[*b] - plane.values[*b]).abs())).unwrap();
-        println!("{name} {error} of {largest} at {} {}: {} {}", worst / 120, worst % 120, found[worst], plane.values[worst]);
-        assert!(error < 1e-13 * largest.max(1.0) * 200.0, "{name}: {error}");
+        assert!(error < 1e-14, "{name}: {error}");
     }
 }
 
@@ -214,7 +212,7 @@ fn waves_of_excitation() {
             let around = at(y - 1, x) + at(y + 1, x) + at(y, x - 1) + at(y, x + 1) - 4.0 * here;
             around + here * (1.0 - here) * (here - 0.1) - w.around(y, x)
         });
-        let second = w.map(|y, x| 0.02 * (0.5 * u.around(y, x) - w.around(y, x)));
+        let second = w.map(|y, x| 0.01 * (0.5 * u.around(y, x) - w.around(y, x)));
         vec![first, second]
     };
     same(&description, &["u", "w"], (0.1, 2), &rates);
