@@ -14,7 +14,7 @@ use super::description::{Change, Description, FieldText, StartText, Table};
 use super::ends;
 use super::expression::{Array, Function, Node, Purpose, Scope, is_name, is_taken};
 use super::integrate::{self, Rate};
-use super::parts::{Coefficient, Field, Receiver, Source, Start, Work, index};
+use super::parts::{Coefficient, Field, Receiver, Source, Start, Trace, Work, index};
 use super::program::Program;
 use super::sponge;
 use super::stages::{self, Equation};
@@ -45,7 +45,10 @@ pub struct System {
     pub(super) coefficients: Vec<Coefficient>,
     pub(super) works: Vec<Work>,
     pub(super) sources: Vec<Source>,
+    /// Points whose values engines record.
     pub(super) receivers: Vec<Receiver>,
+    /// What is recorded of them.
+    pub(super) traces: Vec<Trace>,
     /// All equations.
     pub(super) program: Program,
     /// Those of each stage of a step, in their order.
@@ -99,6 +102,7 @@ impl System {
             works: Vec::new(),
             sources: Vec::new(),
             receivers: Vec::new(),
+            traces: Vec::new(),
             program: Program::default(),
             stages: Vec::new(),
             chain: Depth::Auto,
@@ -107,7 +111,7 @@ impl System {
         };
         description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
         for text in &description.coefficients {
-            let start = system.start(&text.start, &scope, folder)?;
+            let start = system.start(&text.start, (&scope, Purpose::Start), folder)?;
             let boundary = text.boundary.as_ref();
             let boundary = boundary.map_or(Ok(ends::UNREAD), |text| system.boundary(text))?;
             let name = text.name.as_str().to_owned();
@@ -141,14 +145,30 @@ impl System {
         system.count_levels();
         for source in &description.sources {
             let field = index("field", &source.field, &scope.fields)?;
-            let at = system.point(&source.field, &source.at, &scope)?;
+            let place = system.place(&source.field, &source.at, &scope)?;
             let add = scope.number(&source.add, Purpose::EachStep)?;
-            system.sources.push(Source { field, at, add });
+            let shares = source.interpolation.weights(place, shape).into_iter();
+            system.sources.extend(shares.map(|(at, weight)| {
+                let add = match weight {
+                    1.0 => add.clone(),
+                    _ => Node::call(Function::Multiply, vec![Node::Number(weight), add.clone()]),
+                };
+                Source { field, at, add }
+            }));
         }
+        let mut recorded = BTreeMap::new();
         for receiver in &description.receivers {
             let field = index("field", &receiver.field, &scope.fields)?;
-            let at = system.point(&receiver.field, &receiver.at, &scope)?;
-            system.receivers.push(Receiver { field, at });
+            let place = system.place(&receiver.field, &receiver.at, &scope)?;
+            let mut parts = Vec::new();
+            for (at, weight) in receiver.interpolation.weights(place, shape) {
+                let number = *recorded.entry((field, at)).or_insert_with(|| {
+                    system.receivers.push(Receiver { field, at });
+                    system.receivers.len() - 1
+                });
+                parts.push((number, weight));
+            }
+            system.traces.push(Trace { field, at: place[3 - dims..].to_vec(), parts });
         }
         system.order(description)?;
         let Self { fields, program, coefficients, .. } = &mut system;
@@ -248,7 +268,7 @@ impl System {
             name: text.name.as_str().to_owned(),
             boundary: self.boundary(&text.boundary)?,
             levels: 1,
-            start: self.start(&text.start, scope, folder)?,
+            start: self.start(&text.start, (scope, Purpose::StartOfField), folder)?,
             next: match &text.change {
                 Change::Next(next) => scope.number(next, Purpose::Next)?,
                 Change::Rate(_) => Node::Number(0.0),
@@ -261,10 +281,15 @@ impl System {
         })
     }
 
-    fn start(&self, text: &StartText, scope: &Scope, folder: &Path) -> Result<Start, Error> {
+    fn start(
+        &self,
+        text: &StartText,
+        (scope, purpose): (&Scope, Purpose),
+        folder: &Path,
+    ) -> Result<Start, Error> {
         let grid = match text {
             StartText::Expression(text) => {
-                return Ok(Start::Expression(scope.number(text, Purpose::Start)?));
+                return Ok(Start::Expression(scope.number(text, purpose)?));
             }
             StartText::File(name) => {
                 npy::read_grid(&folder.join(name.as_str()), self.shape.dims())?
@@ -309,20 +334,18 @@ impl System {
         Ok(stored)
     }
 
-    /// A point of the grid as (z, y, x).
-    fn point(&self, text: &Text, at: &[Text], scope: &Scope) -> Result<[usize; 3], Mistake> {
+    /// A place among the points of the grid as (z, y, x).
+    fn place(&self, text: &Text, at: &[Text], scope: &Scope) -> Result<[f64; 3], Mistake> {
         let dims = self.shape.dims();
         if at.len() != dims {
             let what = format!("its place has {} numbers, the grid has {dims} axes", at.len());
             return Err(text.wrong(what));
         }
-        let mut point = [0; 3];
+        let mut place = [0.0; 3];
         for (axis, text) in (3 - dims..).zip(at) {
             let extent = self.shape.extents()[axis];
-            point[axis] = match scope.number(text, Purpose::Constant)? {
-                Node::Number(at) if at >= 0.0 && at < extent as f64 && at.fract() == 0.0 => {
-                    at as usize
-                }
+            place[axis] = match scope.number(text, Purpose::Constant)? {
+                Node::Number(at) if at >= 0.0 && at <= (extent - 1) as f64 => at,
                 Node::Number(at) => {
                     let what =
                         format!("{at} is none of the points 0 to {} of this axis", extent - 1);
@@ -331,7 +354,7 @@ impl System {
                 _ => return Err(text.wrong("this is no constant number")),
             };
         }
-        Ok(point)
+        Ok(place)
     }
 
     /// Lets the points keep their values that are to: a coefficient says which.
@@ -433,12 +456,9 @@ impl System {
         self.fields.iter().map(|field| field.name.as_str())
     }
 
-    /// Where which field is recorded: its name, and the point, slowest axis first.
-    pub fn receivers(&self) -> impl ExactSizeIterator<Item = (&str, &[usize])> {
-        let first = 3 - self.shape.dims();
-        self.receivers
-            .iter()
-            .map(move |receiver| (self.fields[receiver.field].name.as_str(), &receiver.at[first..]))
+    /// Where which field is recorded: its name, and the place in points, slowest axis first.
+    pub fn receivers(&self) -> impl ExactSizeIterator<Item = (&str, &[f64])> {
+        self.traces.iter().map(|it| (self.fields[it.field].name.as_str(), it.at.as_slice()))
     }
 
     /// Which field has this name.

@@ -7,6 +7,7 @@ use std::fmt::Display;
 use transform::Stencil;
 
 use super::integrate::Method;
+use super::points::Interpolation;
 use super::text::Text;
 use problem::{Dtype, Grid};
 
@@ -157,24 +158,28 @@ pub struct Table {
     pub values: Vec<f64>,
 }
 
-/// What is added to a field at a point after each step.
+/// What is added to a field at a place after each step.
 #[derive(Clone, Debug)]
 pub struct SourceText {
     /// The field.
     pub field: Text,
-    /// The point, slowest axis first, from 0: numbers, or expressions of constants.
+    /// The place in points, slowest axis first, from 0: numbers, or expressions of constants.
     pub at: Vec<Text>,
+    /// How it is shared among points around a place between them.
+    pub interpolation: Interpolation,
     /// What is added: one number for each step.
     pub add: Text,
 }
 
-/// A point where a field is recorded.
+/// A place where a field is recorded.
 #[derive(Clone, Debug)]
 pub struct ReceiverText {
     /// The field.
     pub field: Text,
-    /// The point, slowest axis first, from 0: numbers, or expressions of constants.
+    /// The place in points, slowest axis first, from 0: numbers, or expressions of constants.
     pub at: Vec<Text>,
+    /// How it is made of points around a place between them.
+    pub interpolation: Interpolation,
 }
 
 /// A layer along sides of the grid that damps fields, after Cerjan and others, "A nonreflecting boundary
@@ -332,14 +337,42 @@ impl Description {
     #[must_use]
     pub fn source(mut self, field: &str, at: &[usize], add: impl Display) -> Self {
         let add = text(&format!("a source of '{field}'"), add);
-        self.sources.push(SourceText { field: own(field), at: place(at), add });
+        let (field, interpolation) = (own(field), Interpolation::default());
+        self.sources.push(SourceText { field, at: place(at), interpolation, add });
+        self
+    }
+
+    /// What is added to a field after each step at a place that may lie between points.
+    #[must_use]
+    pub fn source_between(
+        mut self,
+        field: &str,
+        at: &[f64],
+        interpolation: Interpolation,
+        add: impl Display,
+    ) -> Self {
+        let add = text(&format!("a source of '{field}'"), add);
+        self.sources.push(SourceText { field: own(field), at: place(at), interpolation, add });
         self
     }
 
     /// A point where a field is recorded.
     #[must_use]
     pub fn receiver(mut self, field: &str, at: &[usize]) -> Self {
-        self.receivers.push(ReceiverText { field: own(field), at: place(at) });
+        let (field, interpolation) = (own(field), Interpolation::default());
+        self.receivers.push(ReceiverText { field, at: place(at), interpolation });
+        self
+    }
+
+    /// A place where a field is recorded, which may lie between points.
+    #[must_use]
+    pub fn receiver_between(
+        mut self,
+        field: &str,
+        at: &[f64],
+        interpolation: Interpolation,
+    ) -> Self {
+        self.receivers.push(ReceiverText { field: own(field), at: place(at), interpolation });
         self
     }
 
@@ -409,7 +442,7 @@ fn text(place: &str, expression: impl Display) -> Text {
     Text::new(place, &expression.to_string())
 }
 
-fn place(at: &[usize]) -> Vec<Text> {
+fn place(at: &[impl Display]) -> Vec<Text> {
     at.iter().map(|number| text("a place", number)).collect()
 }
 

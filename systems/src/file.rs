@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -14,10 +15,10 @@ use super::description::{
     Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText,
     StartText, StencilText, Table, WorkText,
 };
-use super::integrate::Method;
 use super::text::Text;
 use problem::Dtype;
 use problem::error::Mistake;
+use problem::names::UnknownName;
 use problem::near::near;
 use whole::Whole;
 
@@ -129,6 +130,7 @@ struct TableTable {
 struct SourceTable {
     field: Strings,
     at: Vec<Spanned<Value>>,
+    interpolation: Option<Strings>,
     add: Spanned<Value>,
 }
 
@@ -137,6 +139,7 @@ struct SourceTable {
 struct ReceiverTable {
     field: Strings,
     at: Vec<Spanned<Value>>,
+    interpolation: Option<Strings>,
 }
 
 #[derive(Deserialize)]
@@ -239,6 +242,11 @@ fn explain(whole: &Text, at: Range<usize>, message: &str) -> Mistake {
     }
 }
 
+/// What is made of each table.
+fn all<T, U>(tables: Vec<T>, make: impl Fn(T) -> Result<U, Mistake>) -> Result<Vec<U>, Mistake> {
+    tables.into_iter().map(make).collect()
+}
+
 struct Reader {
     whole: Text,
 }
@@ -267,16 +275,11 @@ impl Reader {
             tables: self.each(&file.tables, |_, table| Ok(self.table(table.get_ref())))?,
             fields: self.fields(&file.fields)?,
             works: self.list(&file.work, |name, table| self.work(name, table)),
-            method: file
-                .time
-                .get_ref()
-                .method
-                .as_ref()
-                .map_or(Ok(start.method), |it| self.method(it))?,
+            method: self.choice(file.time.get_ref().method.as_ref())?,
             coefficients: self
                 .list(&file.coefficients, |name, table| self.coefficient(name, table)),
-            sources: file.sources.into_iter().map(|table| self.source(table)).collect(),
-            receivers: file.receivers.into_iter().map(|table| self.receiver(table)).collect(),
+            sources: all(file.sources, |table| self.source(table))?,
+            receivers: all(file.receivers, |table| self.receiver(table))?,
             sponge: file.sponge.map(|table| self.sponge(table)),
             ..start
         })
@@ -342,10 +345,14 @@ impl Reader {
         }
     }
 
-    fn method(&self, name: &Strings) -> Result<Method, Mistake> {
-        name.get_ref().parse().map_err(|error: problem::names::UnknownName| {
-            self.string(name).wrong(error.to_string())
-        })
+    /// What a name stands for, or what is meant without one.
+    fn choice<T>(&self, name: Option<&Strings>) -> Result<T, Mistake>
+    where
+        T: Default + FromStr<Err = UnknownName>,
+    {
+        let Some(name) = name else { return Ok(T::default()) };
+        let parsed = name.get_ref().parse();
+        parsed.map_err(|error: UnknownName| self.string(name).wrong(error.to_string()))
     }
 
     fn work(&self, name: Text, table: &WorkTable) -> WorkText {
@@ -423,13 +430,17 @@ impl Reader {
         Table { arguments: table.arguments.clone(), values: table.values.clone() }
     }
 
-    fn source(&self, table: SourceTable) -> SourceText {
-        let SourceTable { field, at, add } = table;
-        SourceText { field: self.string(&field), at: self.values(&at), add: self.value(&add) }
+    fn source(&self, table: SourceTable) -> Result<SourceText, Mistake> {
+        let SourceTable { field, at, interpolation, add } = table;
+        let interpolation = self.choice(interpolation.as_ref())?;
+        let (field, at, add) = (self.string(&field), self.values(&at), self.value(&add));
+        Ok(SourceText { field, at, interpolation, add })
     }
 
-    fn receiver(&self, table: ReceiverTable) -> ReceiverText {
-        ReceiverText { field: self.string(&table.field), at: self.values(&table.at) }
+    fn receiver(&self, table: ReceiverTable) -> Result<ReceiverText, Mistake> {
+        let interpolation = self.choice(table.interpolation.as_ref())?;
+        let (field, at) = (self.string(&table.field), self.values(&table.at));
+        Ok(ReceiverText { field, at, interpolation })
     }
 
     fn sponge(&self, table: SpongeTable) -> SpongeText {
@@ -440,9 +451,9 @@ impl Reader {
     }
 
     fn dtype(&self, name: &Strings) -> Result<Dtype, Mistake> {
-        name.get_ref().parse().map_err(|error: problem::names::UnknownName| {
-            self.string(name).wrong(error.to_string())
-        })
+        name.get_ref()
+            .parse()
+            .map_err(|error: UnknownName| self.string(name).wrong(error.to_string()))
     }
 
     fn values(&self, values: &[Spanned<Value>]) -> Vec<Text> {

@@ -2,7 +2,7 @@
 //! What tells a system from others: all that its values depend on but for the steps that are taken.
 
 use super::checked::System;
-use super::parts::Start;
+use super::parts::{Start, Trace};
 use files::io::checkpoint::hash_of;
 use problem::with_values;
 
@@ -20,6 +20,10 @@ impl System {
                 (&field.name, field.boundary, &field.next, &field.keep);
             all.push(format!("{name} {boundary:?} {next:?} {keep:?}").into_bytes());
             all.push(start(&field.start));
+        }
+        let is_between = |trace: &&Trace| trace.parts.len() > 1;
+        for Trace { parts, .. } in self.traces.iter().filter(is_between) {
+            all.push(format!("{parts:?}").into_bytes());
         }
         for work in &self.works {
             let (name, boundary, value) = (&work.name, work.boundary, &work.value);

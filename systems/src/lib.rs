@@ -60,6 +60,7 @@ mod once;
 mod parts;
 mod places;
 pub mod plan;
+mod points;
 mod program;
 pub mod ranks;
 mod report;
@@ -82,6 +83,7 @@ pub use description::{
     StartText, StencilText, Table, WorkText,
 };
 pub use integrate::Method;
+pub use points::Interpolation;
 use problem::text;
 pub use problem::{Text, expression};
 pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};

@@ -71,7 +71,17 @@ pub struct Source {
     pub add: Node,
 }
 
-/// A point where a field is recorded.
+/// A place where a field is recorded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Trace {
+    pub field: usize,
+    /// The place along the axes of the grid, in points.
+    pub at: Vec<f64>,
+    /// The receivers that it is made of, each with its weight.
+    pub parts: Vec<(usize, f64)>,
+}
+
+/// A point whose values are recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Receiver {
     pub field: usize,

@@ -160,6 +160,7 @@ impl System {
             tables: self.tables.clone(),
             fields: self.fields.iter().map(field).collect(),
             coefficients: self.coefficients.iter().map(coefficient).collect(),
+            traces: Vec::new(),
             works: self.works.clone(),
             sources: self.sources.clone(),
             // Receivers receive what was there before the step.

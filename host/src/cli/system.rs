@@ -73,8 +73,8 @@ pub fn task<'a>(
     let by = resumed.as_ref().map(Resumed::by);
     let steps = problem.steps;
     let inputs: Rc<[(String, Grid)]> = inputs(system, args.input.as_deref(), files)?.into();
-    let name = |(name, at): (&str, &[usize])| {
-        let at: Vec<String> = at.iter().map(usize::to_string).collect();
+    let name = |(name, at): (&str, &[f64])| {
+        let at: Vec<String> = at.iter().map(f64::to_string).collect();
         format!("{name}[{}]", at.join(" "))
     };
     let compute: Compute = Box::new(move |around, watching| {

@@ -21,8 +21,10 @@ pub enum Purpose {
     Constant,
     /// A number for each step: also the time and tables.
     EachStep,
-    /// Values to start with: of each point, at a time.
+    /// Values that a coefficient has: of each point, at a time.
     Start,
+    /// Values that a field starts with: also made of coefficients, and by stencils.
+    StartOfField,
     /// Which points something is for: of each point, also coefficients; they never change.
     Points,
     /// A field's next values: anything but random numbers.
@@ -135,7 +137,7 @@ impl Scope {
         let syntax = parse(text)?;
         let of = |purpose| self.begin(text, purpose, |check| check.node(&syntax).map(|_| ()));
         let Err(in_an_equation) = of(Purpose::Next) else { return Ok(()) };
-        let Err(as_a_start) = of(Purpose::Start) else { return Ok(()) };
+        let Err(as_a_start) = of(Purpose::StartOfField) else { return Ok(()) };
         // Random numbers stand in starts only: then what else is wrong there counts.
         let of_places = in_an_equation.what.contains("cannot stand in");
         Err(if of_places { as_a_start } else { in_an_equation })
@@ -270,7 +272,7 @@ impl Check<'_> {
             self.allow(self.purpose == Purpose::Next, syntax)?;
             Node::Read(Array::Field { field, level: 0 })
         } else if let Some(coefficient) = is(&scope.coefficients) {
-            self.allow(self.purpose >= Purpose::Points, syntax)?;
+            self.allow(self.purpose >= Purpose::StartOfField, syntax)?;
             Node::Read(Array::Coefficient(coefficient))
         } else if let Some(work) = is(&scope.works) {
             self.allow(self.purpose == Purpose::Next, syntax)?;
@@ -310,8 +312,16 @@ impl Check<'_> {
         }
         let node = if let Some(stencil) = is(&self.scope.stencils) {
             self.count(name, arguments, 1, syntax)?;
-            self.allow(self.purpose == Purpose::Next, syntax)?;
-            Node::Stencil(stencil, Box::new(self.typed(&arguments[0], Type::Number)?))
+            self.allow(matches!(self.purpose, Purpose::Next | Purpose::StartOfField), syntax)?;
+            let argument = self.typed(&arguments[0], Type::Number)?;
+            let mut is_random = false;
+            argument.visit(&mut |part| is_random |= matches!(part, Node::Random(_)));
+            if is_random {
+                let what = "a stencil reads beyond the grid, where there are no random numbers";
+                let hint = "give them to a coefficient, which has a boundary";
+                return Err(self.wrong(&arguments[0], what).hint(hint));
+            }
+            Node::Stencil(stencil, Box::new(argument))
         } else if let Some(table) = is(&self.scope.tables) {
             self.allow(self.purpose != Purpose::Constant, syntax)?;
             self.count(name, arguments, 1, syntax)?;
@@ -398,7 +408,8 @@ impl Check<'_> {
 
     fn random(&self, arguments: &[Syntax], syntax: &Syntax) -> Result<Node, Mistake> {
         self.count("random", arguments, 1, syntax)?;
-        self.allow(self.purpose == Purpose::Start, syntax)?;
+        let starts = matches!(self.purpose, Purpose::Start | Purpose::StartOfField);
+        self.allow(starts, syntax)?;
         match self.typed(&arguments[0], Type::Number)? {
             Node::Number(seed) if seed >= 0.0 && seed.fract() == 0.0 && seed < 1e15 => {
                 Ok(Node::Random(seed as u64))
@@ -456,8 +467,12 @@ impl Check<'_> {
             Purpose::Constant => ("a constant", "numbers and other constants"),
             Purpose::EachStep => ("what is one number for each step", "t, n, constants and tables"),
             Purpose::Start => {
-                ("a value to start with", "coordinates, t, constants and random(seed)")
+                ("a value of a coefficient", "coordinates, t, constants and random(seed)")
             }
+            Purpose::StartOfField => (
+                "a value to start with",
+                "coordinates, t, constants, coefficients, stencils and random(seed)",
+            ),
             Purpose::Points => ("a condition on points", "coordinates, constants and coefficients"),
             Purpose::Next => ("an equation", "all but random numbers"),
         };

@@ -207,8 +207,8 @@ fn a_purpose_has_its_words() {
         (Purpose::Constant, "t", "a constant"),
         (Purpose::Constant, "pulse(1)", "a constant"),
         (Purpose::EachStep, "x", "what is one number for each step"),
-        (Purpose::Start, "u", "a value to start with"),
-        (Purpose::Start, "n", "a value to start with"),
+        (Purpose::StartOfField, "u", "a value to start with"),
+        (Purpose::Start, "n", "a value of a coefficient"),
         (Purpose::Points, "t", "a condition on points"),
         (Purpose::Points, "laplace(speed)", "a condition on points"),
     ] {

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::{Asked, Description, FieldText, ReceiverText, SystemSimulation, families};
+use crate::{
+    Asked, Description, FieldText, Interpolation, ReceiverText, SystemSimulation, families,
+};
 use compute::engine::EngineRequest;
 use problem::Dtype;
 use problem::check::verify::Outcome;
@@ -30,7 +32,8 @@ fn four(dtype: Dtype) -> System {
 
 fn receiver(field: &str, at: [&str; 2]) -> ReceiverText {
     let text = |text: &str| Text::new("a receiver", text);
-    ReceiverText { field: text(field), at: at.map(text).to_vec() }
+    let interpolation = Interpolation::default();
+    ReceiverText { field: text(field), at: at.map(text).to_vec(), interpolation }
 }
 
 #[test]

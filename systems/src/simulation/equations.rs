@@ -426,7 +426,12 @@ impl SystemSimulation {
 
     fn note(&mut self, values: Vec<f64>) {
         let time = self.done as f64 * self.system.dt;
-        self.records.push([time].into_iter().chain(values).collect());
+        let recorded = self.system.traces.iter().map(|trace| match trace.parts[..] {
+            // As it is, also where it is no number.
+            [(point, 1.0)] => values[point],
+            _ => trace.parts.iter().map(|(point, weight)| weight * values[*point]).sum(),
+        });
+        self.records.push([time].into_iter().chain(recorded).collect());
     }
 
     /// The receivers' fields and places in C order.

@@ -136,6 +136,29 @@ fn a_run_ends_at_its_time() {
     }
 }
 
+/// A plate in balance with its sources: its start is made of them.
+#[test]
+fn a_field_starts_from_coefficients_and_stencils_of_them() {
+    let tables = "[coefficients.c]\nstart = \"x^2\"\nboundary = \"edge\"\n\
+                  [fields.u]\nstart = \"2*c + dx(c)\"\nnext = \"u\"\n";
+    let u = SystemSimulation::new(&system("", tables).unwrap()).unwrap().field("u").unwrap();
+    assert_eq!([0, 1, 5, 11].map(|at| u.get(at)), [0.5, 4.0, 60.0, 242.0 + 10.5]);
+    for (start, expected) in [
+        ("dx(random(1))", "there are no random numbers"),
+        ("dx(u)", "'u' cannot stand in a value to start with"),
+        ("c + w", "there is no 'w'"),
+    ] {
+        let tables = format!(
+            "[coefficients.c]\nstart = \"x\"\n[fields.u]\nstart = \"{start}\"\nnext = \"u\"\n"
+        );
+        let error = system("", &tables).unwrap_err().to_string();
+        assert!(error.contains(expected), "{start}: {error}");
+    }
+    let tables = "[coefficients.c]\nstart = \"dx(x)\"\n[fields.u]\nstart = 0\nnext = \"u\"\n";
+    let error = system("", tables).unwrap_err().to_string();
+    assert!(error.contains("cannot stand in a value of a coefficient"), "{error}");
+}
+
 #[test]
 fn a_work_field_that_nothing_reads_is_told() {
     let tables = "[fields.u]\nstart = 0\nnext = \"u\"\n[work.w]\nvalue = \"dx(u)\"\n";
