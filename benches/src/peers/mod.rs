@@ -12,6 +12,6 @@ mod worker;
 pub use environment::{DEVITO, Environment, ON_CPU, ON_GPU, Packages};
 pub use problems::{PROBLEMS, Peer, Problem};
 pub use record::{COMMAND, PAGE, RECORDS, Record, generate};
-pub use speeds::{Speeds, distance, distance_inside};
+pub use speeds::{Speeds, distance};
 pub use stencils::{Case, StencilRow, compare};
 pub use systems::{Row, Setting, beside};

@@ -45,18 +45,15 @@ pub struct Problem {
     pub on_cpu: &'static [Peer],
     /// Who computes it on a GPU.
     pub on_gpu: &'static [Peer],
-    /// Points near sides that are not compared: others treat what lies beyond a side of a nested difference otherwise.
-    pub margin: usize,
 }
 
 macro_rules! problem {
-    ($name:literal, $on_cpu:expr, $on_gpu:expr, $margin:literal) => {
+    ($name:literal, $on_cpu:expr, $on_gpu:expr) => {
         Problem {
             name: $name,
             text: include_str!(concat!("problems/", $name, ".toml")),
             on_cpu: $on_cpu,
             on_gpu: $on_gpu,
-            margin: $margin,
         }
     };
 }
@@ -65,11 +62,11 @@ use Peer::{Devito, Numba, Torch};
 
 /// All of them.
 pub const PROBLEMS: [Problem; 7] = [
-    problem!("wave-2d", &[Devito], &[Torch], 0),
-    problem!("wave-3d", &[Devito], &[Torch], 0),
-    problem!("gray-scott", &[Devito, Numba], &[Torch], 0),
-    problem!("heat", &[Devito], &[Torch], 0),
-    problem!("elastic", &[Devito, Numba], &[], 0),
-    problem!("yee", &[Numba], &[], 0),
-    problem!("lattice-boltzmann", &[Numba], &[], 0),
+    problem!("wave-2d", &[Devito], &[Torch]),
+    problem!("wave-3d", &[Devito], &[Torch]),
+    problem!("gray-scott", &[Devito, Numba], &[Torch]),
+    problem!("heat", &[Devito], &[Torch]),
+    problem!("elastic", &[Devito, Numba], &[]),
+    problem!("yee", &[Numba], &[]),
+    problem!("lattice-boltzmann", &[Numba], &[]),
 ];

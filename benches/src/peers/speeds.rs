@@ -31,24 +31,11 @@ impl Speeds {
 /// Relative L2 distance of one grid from the other.
 #[must_use]
 pub fn distance(one: &Grid, other: &Grid) -> f64 {
-    distance_inside(one, other, 0)
-}
-
-/// The relative L2 distance of the points that are at least so far from all sides.
-#[must_use]
-pub fn distance_inside(one: &Grid, other: &Grid, margin: usize) -> f64 {
-    let extents = one.shape.extents();
-    let [_, ny, nx] = extents;
-    let is_inside = |index: usize| {
-        let point = [index / (ny * nx), index / nx % ny, index % nx];
-        (3 - one.shape.dims()..3)
-            .all(|axis| point[axis] >= margin && point[axis] + margin < extents[axis])
-    };
     let (a, b) = (wide(one), wide(other));
     let (mut difference, mut norm) = (0.0, 0.0);
-    for index in (0..a.len()).filter(|index| is_inside(*index)) {
-        difference += (a[index] - b[index]).powi(2);
-        norm += b[index].powi(2);
+    for (a, b) in a.into_iter().zip(b) {
+        difference += (a - b).powi(2);
+        norm += b.powi(2);
     }
     (difference / norm).sqrt()
 }

@@ -11,7 +11,7 @@ use stencil::{Dtype, Shape};
 
 use super::environment::Environment;
 use super::problems::{Peer, Problem};
-use super::speeds::{Speeds, distance_inside};
+use super::speeds::{Speeds, distance};
 use super::worker::{Worker, write_values};
 
 /// Steps after which the fields are compared.
@@ -112,15 +112,15 @@ pub fn beside(
 
     simulation.step(CHECKED)?;
     let theirs = worker.results(shape, dtype, CHECKED)?;
-    let mut distance = 0.0_f64;
+    let mut farthest = 0.0_f64;
     for (name, other) in names.iter().zip(&theirs) {
-        let apart = distance_inside(&simulation.field(name)?, other, problem.margin);
-        distance = distance.max(if apart.is_nan() { f64::INFINITY } else { apart });
+        let apart = distance(&simulation.field(name)?, other);
+        farthest = farthest.max(if apart.is_nan() { f64::INFINITY } else { apart });
     }
     let tolerance = TOLERANCES[usize::from(dtype == Dtype::F64)];
-    if distance > tolerance {
+    if farthest > tolerance {
         bail!(
-            "{} beside {}: after {CHECKED} steps fields are {distance:.1e} apart (relative L2), which rounding does \
+            "{} beside {}: after {CHECKED} steps fields are {farthest:.1e} apart (relative L2), which rounding does \
              not explain",
             problem.name,
             peer.name()
@@ -149,7 +149,7 @@ pub fn beside(
         there: there.median(),
         best_here: here.best(),
         best_there: there.best(),
-        distance,
+        distance: farthest,
     })
 }
 

@@ -48,6 +48,7 @@ fn compared<T: Stored>(system: &System, seed: u64) -> bool {
     if executed.stages.iter_mut().any(|stage| stage.compiled.take().is_none()) {
         return false;
     }
+    executed.follows = false;
     for step in 0..4 {
         compiled.pass(1);
         executed.pass(1);

@@ -61,6 +61,7 @@ pub fn emit<T: Number>(program: &Program<T>, streams: bool) -> Option<Emitted<T>
         turn: 0,
         vectors: VECTORS,
         is_last: false,
+        in_place: BTreeMap::new(),
     };
     emitter.far_enough()?;
     emitter.choose();
@@ -86,6 +87,8 @@ struct Emitter<'a, T> {
     vectors: usize,
     /// Whether only a part of it belongs to the row.
     is_last: bool,
+    /// Slots whose values an output still has: they are taken from there.
+    in_place: BTreeMap<usize, usize>,
 }
 
 impl<T: Number> Emitter<'_, T> {
@@ -186,7 +189,50 @@ impl<T: Number> Emitter<'_, T> {
                 }
             }
         }
-        program.instructions.iter().for_each(|it| self.instruction(it));
+        self.in_place.clear();
+        let mut instructions = program.instructions.iter().enumerate();
+        while let Some((number, it)) = instructions.next() {
+            if let Some((slot, output)) = self.stays(number) {
+                self.in_place.insert(slot, output);
+                // What would store it in the slot.
+                instructions.next();
+                continue;
+            }
+            if let Instruction::Store(slot) = it {
+                self.in_place.remove(slot);
+            }
+            self.instruction(it);
+        }
+    }
+
+    /// Of an instruction that takes what an output holds to store it in a slot, both, if the output holds it as long as the slot
+    /// is used. Of a part of a vector the output has no whole one.
+    fn stays(&self, number: usize) -> Option<(usize, usize)> {
+        let [Instruction::Old(output), Instruction::Store(slot), next, ..] =
+            &self.program.instructions[number..]
+        else {
+            return None;
+        };
+        // What begins anew does not take it from the registers.
+        let begins = matches!(
+            next,
+            Instruction::Load(_)
+                | Instruction::Old(_)
+                | Instruction::Product(..)
+                | Instruction::Sum(_)
+        );
+        let mut is_written = false;
+        for later in &self.program.instructions[number + 2..] {
+            if is_written && later.sources().contains(&Source::Slot(*slot)) {
+                return None;
+            }
+            match later {
+                Instruction::Store(other) if other == slot => break,
+                Instruction::Write(other) if other == output => is_written = true,
+                _ => (),
+            }
+        }
+        (begins && !self.is_last).then_some((*slot, *output))
     }
 
     fn instruction(&mut self, it: &Instruction<T>) {
@@ -253,7 +299,13 @@ impl<T: Number> Emitter<'_, T> {
                 let bytes = place * size_of::<T>() + vector * VECTOR;
                 Place::InRow(self.address(number), bytes as i32)
             }
-            Source::Slot(slot) => Place::At(R8, ((slot * VECTORS + vector) * VECTOR) as i32),
+            Source::Slot(slot) => match self.in_place.get(&slot) {
+                Some(output) => {
+                    let address = self.address(self.program.inputs + output);
+                    Place::InRow(address, (vector * VECTOR) as i32)
+                }
+                None => Place::At(R8, ((slot * VECTORS + vector) * VECTOR) as i32),
+            },
             Source::Shared(number) => self.number(number),
         }
     }

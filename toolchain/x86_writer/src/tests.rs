@@ -194,6 +194,16 @@ fn all<T: Number>(from: fn(f64) -> T) -> Program<T> {
     ]);
     instructions.extend([Instruction::Load(Source::Slot(0)), Instruction::Write(0)]);
     instructions.extend([Instruction::Load(Source::Shared(0)), Instruction::Write(1)]);
+    // What an output holds is used when it holds it no longer.
+    instructions.extend([
+        Instruction::Old(3),
+        Instruction::Store(0),
+        Instruction::Load(Source::Shared(1)),
+        Instruction::Write(3),
+        Instruction::Load(Source::Slot(0)),
+        Instruction::Binary(Binary::Add, input(1, 0)),
+        Instruction::Write(4),
+    ]);
     let ahead = vec![(0, 30), (8, 40)];
     Program { inputs: 9, outputs: 24, slots: 3, shared: 2, ahead, streams: true, instructions }
 }
