@@ -51,7 +51,7 @@ pub struct System {
     pub(super) traces: Vec<Trace>,
     /// All equations.
     pub(super) program: Program,
-    /// Those of each stage of a step, in their order.
+    /// The equations of each stage of a step, in the order of the stages.
     pub(super) stages: Vec<Program>,
     /// Steps of a launch, where an engine can take several.
     pub(super) chain: Depth,
@@ -388,6 +388,12 @@ impl System {
             }
         });
         self.fields.iter_mut().zip(levels).for_each(|(field, levels)| field.levels = levels);
+    }
+
+    /// With so many steps to take instead of its own.
+    #[must_use]
+    pub fn with_steps(self, steps: usize) -> Self {
+        Self { steps, ..self }
     }
 
     /// With so many steps taken at once on a GPU, which has the bits of single ones but for what its compiler makes

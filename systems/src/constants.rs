@@ -69,7 +69,6 @@ pub fn resolve(
         number => Err(open[name].wrong(format!("{what} is {number}; it must be above 0"))),
     };
     let dt = positive("dt", "the time step")?;
-    let steps = if description.steps > 0 { description.steps } else { steps };
     let mut numbers = Numbers { spacing: [1.0; 3], dt, steps };
     for (axis, letter) in AXES.iter().enumerate().skip(3 - dims) {
         let name = format!("h{letter}");

@@ -29,8 +29,8 @@ pub struct Description {
     pub dt: Text,
     /// Steps to take, if nothing else is said.
     pub steps: usize,
-    /// The time at which a run ends: the time step is made as much shorter as a whole number of steps needs, and so many are taken if
-    /// [`Description::steps`] is 0.
+    /// The time at which a run ends, instead of [`Description::steps`]: the time step is made as much shorter as a whole number of
+    /// steps needs.
     pub until: Option<Text>,
     /// Numbers by name.
     pub constants: Vec<(Text, Text)>,

@@ -55,8 +55,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// That of equations, each with its text for errors, and with these numbers and others as scalars. An equation that
-    /// reads what one before it computes takes it from there.
+    /// The program of equations, each with its text for errors; its scalars begin with these. An equation that reads at its
+    /// point what an equation before it computes takes the value from a register.
     ///
     /// # Errors
     /// They read too far away, or take too many operations.

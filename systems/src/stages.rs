@@ -80,7 +80,7 @@ struct Order<'a, L, N> {
     name: N,
     /// Of each equation the stage, when it is known.
     stage: Vec<Option<usize>>,
-    /// Those that wait for the one that is visited.
+    /// Equations that wait for the one that is visited.
     open: Vec<usize>,
     /// In an order in which they can be computed.
     done: Vec<usize>,

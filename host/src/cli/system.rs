@@ -49,8 +49,9 @@ pub fn system(
     }
     set::apply(&mut description, &args.set, args.dt.as_deref()).map_err(Error::from)?;
     description.dtype = args.dtype.unwrap_or(description.dtype);
-    description.steps = args.steps.unwrap_or(description.steps);
     let system = System::new(&description, folder)?.with_chain(args.chain).with_jump(args.jump);
+    let steps = args.steps.unwrap_or(system.steps());
+    let system = system.with_steps(steps);
     if args.receivers.is_some() && system.receivers().len() == 0 {
         return Err(Failure::NoReceivers);
     }

@@ -113,7 +113,7 @@ impl Node {
         })
     }
 
-    /// It with others in the places of parts for which there are some.
+    /// The expression with other parts in the places of those for which `other` has one.
     #[must_use]
     pub fn replaced(&self, other: &impl Fn(&Self) -> Option<Self>) -> Self {
         if let Some(other) = other(self) {

@@ -247,7 +247,7 @@ struct Stage<T: Stored> {
 }
 
 impl<T: Stored> Stage<T> {
-    /// That of a program of a system whose arrays lie so, and which writes past the caches if it streams.
+    /// The stage that computes a program of a system, with these layouts of arrays; one that streams writes past the caches.
     fn new(system: &System, program: &Program, layouts: &Layouts, streams: bool) -> Self {
         let windows = T::is_narrow().then(|| Windows::new(program, |array| *layouts.get(array)));
         let place = |array, offset| match &windows {

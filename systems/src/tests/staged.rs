@@ -123,6 +123,9 @@ fn a_run_ends_at_its_time() {
         assert!((end - system.dt() * steps as f64).abs() < 1e-6, "{until}: {end}");
     }
     assert!((of("3.01").unwrap().dt() * 11.0 - 3.01).abs() < 1e-15);
+    // Fewer steps are as long.
+    let fewer = of("3.01").unwrap().with_steps(0);
+    assert_eq!((fewer.steps(), fewer.dt()), (0, 3.01 / 11.0));
     for (until, expected) in [
         ("0", "no run with a time step of 0.3"),
         ("-1", "no run with"),

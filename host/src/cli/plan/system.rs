@@ -56,11 +56,12 @@ impl SystemPlan {
 pub fn read(path: &Path, args: &PlanArgs) -> Result<System, Failure> {
     let mut description = Description::read(path)?;
     description.dtype = args.dtype.unwrap_or(description.dtype);
-    description.steps = args.steps.unwrap_or(description.steps);
     if let Some(size) = &args.size {
         let shape = size.parse::<Shape>()?.spread(description.size.len())?;
         description.size = shape.axes().to_vec();
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    Ok(System::new(&description, folder)?)
+    let system = System::new(&description, folder)?;
+    let steps = args.steps.unwrap_or(system.steps());
+    Ok(system.with_steps(steps))
 }

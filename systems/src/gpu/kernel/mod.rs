@@ -92,7 +92,7 @@ pub struct Kernel {
     pub places: Places,
     /// Receivers whose values it notes.
     receivers: usize,
-    /// Those of the stages that follow, with the geometry and the places of the first one.
+    /// The kernels of later stages, with the geometry and the places of the first stage.
     pub after: Vec<Self>,
 }
 
