@@ -7,6 +7,7 @@ use super::sweep::FinishedSweep;
 use super::tile::{Tile, TileState};
 use crate::checked::System;
 use crate::expression::Array;
+use compute::device::generated::MOST_STAGES;
 use problem::Error;
 use problem::memory::Bytes;
 
@@ -70,6 +71,12 @@ impl Launch {
     /// # Errors
     /// Why there cannot.
     pub fn check(&self, system: &System) -> Result<(), String> {
+        let stages = system.stages.len();
+        if stages > MOST_STAGES {
+            return Err(format!(
+                "a step has {stages} stages, of which a GPU takes at most {MOST_STAGES}"
+            ));
+        }
         let launches = match self {
             Self::Step | Self::March(_) | Self::Sweep(_) => {
                 let stages = system.stages.iter();

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::{Description, System, SystemSimulation};
+use compute::engine::EngineRequest;
 use problem::Error;
 
 /// A system of these tables.
@@ -160,6 +161,51 @@ fn a_field_starts_from_coefficients_and_stencils_of_them() {
     let tables = "[coefficients.c]\nstart = \"dx(x)\"\n[fields.u]\nstart = 0\nnext = \"u\"\n";
     let error = system("", tables).unwrap_err().to_string();
     assert!(error.contains("cannot stand in a value of a coefficient"), "{error}");
+}
+
+/// Linear equations in several stages are one sum of values before the step, where all sides are periodic.
+#[test]
+fn jumps_take_the_stages_of_a_step_together() {
+    let sides = |x: &str| format!("boundary = \"y:periodic,x:{x}\"\n");
+    let tables = |x: &str, method: &str| {
+        format!(
+            "[work.w]\nvalue = \"dx(u) - 0.5*u\"\n{}[fields.u]\nstart = \"sin(x) + y\"\n{}{method}",
+            sides(x),
+            sides(x)
+        )
+    };
+    let leapfrog = "next = \"u + dt*dx(new(v))\"\n[fields.v]\nstart = 0\nboundary = \"periodic\"\n\
+                    next = \"v + dt*w\"\n";
+    for (time, method) in [("", leapfrog), ("method = \"rk4\"", "rate = \"dx(w) - 0.25*u\"\n")] {
+        let mut system = system(time, &tables("periodic", method)).unwrap();
+        system.dtype = problem::Dtype::F64;
+        let of = |engine| {
+            let mut simulation = SystemSimulation::on(&system, engine).unwrap();
+            simulation.step(40).unwrap();
+            simulation.checked_step().unwrap();
+            simulation.field("u").unwrap()
+        };
+        let [jumped, stepped] = [of(EngineRequest::Fft), of(EngineRequest::Cpu)];
+        for at in 0..jumped.shape.points() {
+            let error = (jumped.get(at) - stepped.get(at)).abs();
+            assert!(error < 1e-12, "{method}: {error} at {at}");
+        }
+    }
+    let walls = system("", &tables("zero", leapfrog)).unwrap();
+    let refused = SystemSimulation::on(&walls, EngineRequest::Fft).err().unwrap().to_string();
+    assert!(refused.contains("whose sides are not all periodic"), "{refused}");
+}
+
+/// A method of four stages whose rates wait for three work fields has sixteen.
+#[test]
+fn more_stages_than_a_gpu_takes_are_refused_before_a_kernel_is_written() {
+    let tables = "[work.a]\nvalue = \"dx(u)\"\n[work.b]\nvalue = \"dx(a)\"\n[work.c]\nvalue = \"dx(b)\"\n\
+                  [fields.u]\nstart = \"x\"\nrate = \"dx(c)\"\n";
+    let system = system("method = \"rk4\"", tables).unwrap();
+    assert_eq!(system.stages.len(), 16);
+    let refused = SystemSimulation::on(&system, EngineRequest::Emulate).err().unwrap().to_string();
+    assert!(refused.contains("a step has 16 stages"), "{refused}");
+    SystemSimulation::on(&system, EngineRequest::Cpu).unwrap().checked_step().unwrap();
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::expression::{Array, Node};
 use crate::gpu::many::resident;
 use crate::gpu::numbers;
 use crate::program::{Offset, Operation, Program, Value};
-use compute::device::generated::{MOST_ADDRESSES, MOST_STAGES, NAMES};
+use compute::device::generated::{MOST_ADDRESSES, NAMES};
 use ptx_writer::{
     B32, B64, BLOCK, Emitter, F64, Global, Label, Number, Numbers, Operand, Register, Relation,
     S32, Shared, THREAD, U32, U64,
@@ -131,9 +131,6 @@ impl Kernel {
             return Self::of_stage(system, geometry, places);
         }
         let stages = system.stages.len();
-        if stages > MOST_STAGES {
-            return Err(format!("a step has {stages} stages, at most {MOST_STAGES} are supported"));
-        }
         let of_stage =
             |stage| Self::of_stage(&system.stage(stage), geometry.clone(), places.clone());
         let after = (1..stages).map(of_stage).collect::<Result<_, _>>()?;
