@@ -59,7 +59,7 @@ fn by_rates(seed: u64, reach: i32) -> Description {
 
 /// One whose step has stages, if by chance it has: every third one by rates.
 pub fn in_stages(seed: u64, reach: i32) -> Description {
-    if seed % 3 == 0 { by_rates(seed, reach) } else { in_turn(seed, reach) }
+    if seed.is_multiple_of(3) { by_rates(seed, reach) } else { in_turn(seed, reach) }
 }
 
 /// One on a grid of so many axes, whose stencils read so far.
