@@ -2,7 +2,7 @@
 //! A checked system: every name is what it stands for, every number is known.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -135,10 +135,10 @@ impl System {
             .collect();
         if let Some(text) = &description.sponge {
             unsaid.push((system.coefficients.len(), None));
-            let System { fields, coefficients, shape, spacing, .. } = &mut system;
+            let System { fields, works, coefficients, shape, spacing, .. } = &mut system;
             let (name, boundary) = ("sponge".to_owned(), Boundary::default());
             let start = Start::Expression(sponge::factor(text, *shape, *spacing)?);
-            sponge::damp(fields, text, coefficients.len(), &scope)?;
+            sponge::damp((fields, works), text, coefficients.len(), &scope)?;
             coefficients.push(Coefficient { name, boundary, start });
         }
         system.keep();
@@ -206,7 +206,8 @@ impl System {
             value: &field.next,
             text: text(number),
         });
-        let works = self.works.iter().enumerate().filter(|(number, _)| self.reads_work(*number));
+        let read = self.read_works();
+        let works = self.works.iter().enumerate().filter(|(number, _)| read.contains(number));
         let works = works.map(|(number, work)| Equation {
             computes: Array::Work(number),
             value: &work.value,
@@ -223,24 +224,34 @@ impl System {
         Ok(())
     }
 
-    /// Calls `see` with all parts of all equations.
+    /// Calls `see` with all parts of all equations that a step computes.
     pub(super) fn visit(&self, mut see: impl FnMut(&Node)) {
         self.fields.iter().for_each(|field| field.next.visit(&mut see));
-        self.works.iter().for_each(|work| work.value.visit(&mut see));
+        self.read_works().into_iter().for_each(|work| self.works[work].value.visit(&mut see));
     }
 
-    /// Whether an equation reads a work field.
-    fn reads_work(&self, number: usize) -> bool {
-        let mut found = false;
-        self.visit(|part| found |= *part == Node::Read(Array::Work(number)));
+    /// The work fields that a field's next values are made of.
+    fn read_works(&self) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut left: Vec<&Node> = self.fields.iter().map(|field| &field.next).collect();
+        while let Some(node) = left.pop() {
+            for (array, _) in node.computed_reads() {
+                if let Array::Work(work) = array
+                    && found.insert(work)
+                {
+                    left.push(&self.works[work].value);
+                }
+            }
+        }
         found
     }
 
-    /// A sentence on each work field that no equation reads.
+    /// A sentence on each work field that no field's next values are made of.
     fn unread(&self) -> Vec<String> {
-        let works = self.works.iter().enumerate().filter(|(number, _)| !self.reads_work(*number));
+        let read = self.read_works();
+        let works = self.works.iter().enumerate().filter(|(number, _)| !read.contains(number));
         let told = works.map(|(_, work)| {
-            format!("no equation reads the work field '{}', so it is not computed", work.name)
+            format!("no field is made of the work field '{}', so it is not computed", work.name)
         });
         told.collect()
     }

@@ -21,8 +21,10 @@ impl System {
             all.push(format!("{name} {boundary:?} {next:?} {keep:?}").into_bytes());
             all.push(start(&field.start));
         }
-        let is_between = |trace: &&Trace| trace.parts.len() > 1;
-        for Trace { parts, .. } in self.traces.iter().filter(is_between) {
+        // Each receiver by itself needs no further word.
+        let is_own = |(number, trace): (usize, &Trace)| trace.parts == [(number, 1.0)];
+        if !self.traces.iter().enumerate().all(is_own) {
+            let parts: Vec<_> = self.traces.iter().map(|trace| &trace.parts).collect();
             all.push(format!("{parts:?}").into_bytes());
         }
         for work in &self.works {
@@ -139,6 +141,9 @@ mod tests {
             ("add = \"bent(t)\"", "add = \"bent(2*t)\""),
             ("[[sources]]", "[[sources]]\nfield = \"q\"\nat = [1, 1]\nadd = 1\n[[sources]]"),
             ("at = [5, 6]", "at = [6, 6]"),
+            ("at = [5, 6]", "at = [5, 6]\n[[receivers]]\nfield = \"p\"\nat = [5, 6]"),
+            ("at = [5, 6]", "at = [5, 6.5]"),
+            ("at = [5, 6]", "at = [5, 6.25]"),
             ("width = 3", "width = 4"),
             ("strength = 0.01", "strength = 0.02"),
             ("sides = [\"x-\"]", "sides = [\"x+\"]"),

@@ -4,7 +4,7 @@
 
 use super::description::SpongeText;
 use super::expression::{Array, Function, Node, Scope};
-use super::parts::{Field, index};
+use super::parts::{Field, Work, index};
 use super::text::Text;
 use problem::Shape;
 use problem::error::Mistake;
@@ -54,12 +54,12 @@ pub fn factor(text: &SpongeText, shape: Shape, spacing: [f64; 3]) -> Result<Node
     Ok(Node::call(Function::Exp, vec![exponent]))
 }
 
-/// Multiplies the next values of fields, and their earlier ones, by the coefficient of this number.
+/// Multiplies the next values of fields, and earlier ones wherever they are read, by the coefficient of this number.
 ///
 /// # Errors
 /// A field that there is not.
 pub fn damp(
-    fields: &mut [Field],
+    (fields, works): (&mut [Field], &mut [Work]),
     text: &SpongeText,
     sponge: usize,
     scope: &Scope,
@@ -68,6 +68,10 @@ pub fn damp(
     let mut damped = vec![text.fields.is_empty(); fields.len()];
     for field in &text.fields {
         damped[index("field", field, &scope.fields)?] = true;
+    }
+    for work in works {
+        let value = std::mem::replace(&mut work.value, Node::Number(0.0));
+        work.value = damp_earlier(value, &damped, &sponge);
     }
     for (field, is_damped) in damped.iter().enumerate() {
         let next = std::mem::replace(&mut fields[field].next, Node::Number(0.0));

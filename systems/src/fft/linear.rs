@@ -84,17 +84,16 @@ fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String>
 /// Checks that the stages of a step are one sum: that of each point, for no point has others beyond sides.
 fn whole_step(system: &System) -> Result<(), String> {
     if !system.sources.is_empty() {
-        return Err("sources add to what later stages of a step read".into());
+        return Err("a step has stages, between which sources add".into());
     }
     let own = 3 - system.shape.dims();
     let goes_around = |boundary: &Boundary| {
         boundary.sides[own..].iter().flatten().all(|side| *side == Side::Periodic)
     };
-    let mut read = Vec::new();
+    // What is computed is made of fields, which go on beyond a side as what is computed there does only if both go around.
+    let mut read: Vec<Array> = (0..system.fields.len()).map(Array::New).collect();
     system.visit(|part| {
-        if let Node::Read(array) = part
-            && array.is_computed()
-        {
+        if let Node::Read(array @ Array::Work(_)) = part {
             read.push(*array);
         }
     });
@@ -102,7 +101,7 @@ fn whole_step(system: &System) -> Result<(), String> {
     match other {
         None => Ok(()),
         Some(array) => Err(format!(
-            "a step reads what it computes of '{}', whose sides are not all periodic",
+            "a step has stages, and not all sides of '{}' are periodic",
             system.name_of(array)
         )),
     }

@@ -193,7 +193,7 @@ fn jumps_take_the_stages_of_a_step_together() {
     }
     let walls = system("", &tables("zero", leapfrog)).unwrap();
     let refused = SystemSimulation::on(&walls, EngineRequest::Fft).err().unwrap().to_string();
-    assert!(refused.contains("whose sides are not all periodic"), "{refused}");
+    assert!(refused.contains("not all sides of 'u' are periodic"), "{refused}");
 }
 
 /// A method of four stages whose rates wait for three work fields has sixteen.
@@ -208,10 +208,44 @@ fn more_stages_than_a_gpu_takes_are_refused_before_a_kernel_is_written() {
     SystemSimulation::on(&system, EngineRequest::Cpu).unwrap().checked_step().unwrap();
 }
 
+/// Of a work field, too, earlier values are damped as often as steps have passed.
+#[test]
+fn a_sponge_damps_what_work_fields_read() {
+    let of = |next: &str, work: &str| {
+        let tables = format!(
+            "[fields.u]\nstart = \"x\"\nnext = \"{next}\"\n{work}[sponge]\nwidth = 4\nstrength = 0.2\n"
+        );
+        let mut simulation = SystemSimulation::new(&system("", &tables).unwrap()).unwrap();
+        simulation.step(6).unwrap();
+        simulation.field("u").unwrap()
+    };
+    let plain = of("u + 0.5*(u - prev(u)) + dt*dx(u)", "");
+    let work = of("u + 0.5*v + dt*dx(u)", "[work.v]\nvalue = \"u - prev(u)\"\n");
+    assert_eq!(plain, work);
+}
+
+/// What is around a work field is not what is around the fields that it is made of.
+#[test]
+fn a_periodic_work_field_of_a_field_with_walls_is_no_stencil() {
+    let tables = "[work.w]\nvalue = \"dx(u)\"\nboundary = \"periodic\"\n\
+                  [fields.u]\nstart = \"x\"\nnext = \"u - 0.01*dx(w)\"\n";
+    let walls = system("", tables).unwrap();
+    assert!(crate::sum::job(&walls).is_err());
+    let periodic = tables.replace("start = \"x\"", "start = \"x\"\nboundary = \"periodic\"");
+    assert!(crate::sum::job(&system("", &periodic).unwrap()).is_ok());
+}
+
 #[test]
 fn a_work_field_that_nothing_reads_is_told() {
-    let tables = "[fields.u]\nstart = 0\nnext = \"u\"\n[work.w]\nvalue = \"dx(u)\"\n";
+    let tables = "[fields.u]\nstart = 0\nnext = \"u\"\n[work.w]\nvalue = \"dx(new(u))\"\n\
+                  [work.v]\nvalue = \"dx(w) + x\"\n";
     let system = system("", tables).unwrap();
-    assert_eq!(system.stages.len(), 1);
-    assert!(system.warnings()[0].contains("no equation reads the work field 'w'"));
+    assert_eq!((system.stages.len(), system.stages[0].writes.len()), (1, 1));
+    for (warning, name) in system.warnings().iter().zip(["'w'", "'v'"]) {
+        assert!(
+            warning.contains(&format!("no field is made of the work field {name}")),
+            "{warning}"
+        );
+    }
+    assert_eq!(system.warnings().len(), 2);
 }
