@@ -11,7 +11,7 @@ use crate::checked::System;
 use crate::evaluate::{Evaluator, Nothing, Plain};
 use crate::expression::{Array, Function, Node, show};
 use crate::parts::Start;
-use crate::program::Offset;
+use crate::program::{Offset, Program};
 use problem::Boundary;
 use problem::boundary::Side;
 
@@ -57,7 +57,7 @@ pub fn frozen_sums(system: &System, frozen: &Frozen) -> Result<Vec<Sum>, String>
 }
 
 fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String> {
-    if frozen.is_none() && system.computes_in_turn() {
+    if frozen.is_none() && system.is_staged() {
         whole_step(system)?;
     }
     let computed = RefCell::default();
@@ -91,13 +91,11 @@ fn whole_step(system: &System) -> Result<(), String> {
         boundary.sides[own..].iter().flatten().all(|side| *side == Side::Periodic)
     };
     // What is computed is made of fields, which go on beyond a side as what is computed there does only if both go around.
-    let mut read: Vec<Array> = (0..system.fields.len()).map(Array::New).collect();
-    system.visit(|part| {
-        if let Node::Read(array @ Array::Work(_)) = part {
-            read.push(*array);
-        }
-    });
-    let other = read.into_iter().find(|array| !goes_around(system.boundary_of(*array)));
+    let fields = (0..system.fields.len()).map(Array::New);
+    let works =
+        system.stages.iter().flat_map(Program::reads).filter(|(_, offset)| *offset != [0; 3]);
+    let works = works.map(|(array, _)| array).filter(|array| matches!(array, Array::Work(_)));
+    let other = fields.chain(works).find(|array| !goes_around(system.boundary_of(*array)));
     match other {
         None => Ok(()),
         Some(array) => Err(format!(

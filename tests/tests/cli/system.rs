@@ -163,7 +163,7 @@ fn a_mistake_in_a_file_is_shown_at_its_place() {
             "steps = 30",
             "",
             "line 7, column 1: the key 'steps' is missing here\n  | [time]\n  | ^^^^^^\n  \
-             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+             help: or until = 2.5, the time at which a run ends",
         ),
         (
             "x:periodic",
