@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 use super::checked::System;
 use super::description::Table;
 use super::expression::{Array, Function, Node};
-use super::places::one_point;
 use problem::boundary::Place;
 use problem::{Boundary, Shape};
 
@@ -182,7 +181,8 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
         if let Some(value) = known().get(&(array, index)) {
             return *value;
         }
-        let point = one_point(self.system.shape, index).low;
+        let [_, ny, nx] = self.system.shape.extents();
+        let point = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
         let value = match array {
             Array::New(field) => {
                 self.with_sources(field, point, self.at(&self.system.fields[field].next, point))

@@ -68,6 +68,7 @@ mod session;
 pub mod simulation;
 mod speeds;
 mod sponge;
+mod staged;
 mod stages;
 mod start;
 mod stencils;

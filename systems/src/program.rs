@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use transform::Stencil;
 
 use super::expression::{Array, Function, Node};
-use super::stages::Equation;
+use super::text::Text;
 use problem::error::Mistake;
 
 /// How far from a point values may be read, along each axis.
@@ -39,6 +39,16 @@ pub enum Operation {
     Call(Function, Vec<Value>),
     /// A sum of stored values with constant weights.
     Sum(Array, Vec<(Offset, f64)>),
+}
+
+/// An equation: what it computes, how, and where it is written.
+pub struct Equation<'a> {
+    /// [`Array::New`] or [`Array::Work`].
+    pub computes: Array,
+    /// Its value at a point.
+    pub value: &'a Node,
+    /// For errors.
+    pub text: &'a Text,
 }
 
 /// The equations of a system as operations.

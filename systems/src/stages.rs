@@ -5,27 +5,13 @@
 //! An equation that reads another one's value at its own point only is computed in the same stage, right after it, with
 //! the value still in a register, unless a source adds to it afterwards.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use transform::Stencil;
 
-use super::checked::System;
-use super::expression::{Array, Node};
-use super::parts::{Coefficient, Field, Start};
-use super::program::Program;
-use super::text::Text;
+use super::expression::Array;
+use super::program::{Equation, Program};
 use problem::error::Mistake;
-
-/// An equation: what it computes, how, and where it is written.
-pub struct Equation<'a> {
-    /// [`Array::New`] or [`Array::Work`].
-    pub computes: Array,
-    /// Its value at a point.
-    pub value: &'a Node,
-    /// For errors.
-    pub text: &'a Text,
-}
 
 /// The program of all equations, and that of each stage, which has the scalars of all. `later` tells what is added to after
 /// it was computed, `name` what an array is called.
@@ -112,104 +98,5 @@ impl<L: Fn(Array) -> bool, N: Fn(Array) -> String> Order<'_, L, N> {
         self.stage[equation] = Some(stage);
         self.done.push(equation);
         Ok(stage)
-    }
-}
-
-impl System {
-    /// Whether an equation reads what another one computes in the step.
-    pub(super) fn computes_in_turn(&self) -> bool {
-        let mut found = false;
-        self.visit(|part| found |= matches!(part, Node::Read(array) if array.is_computed()));
-        found
-    }
-
-    /// Whether a step computes some values at all points before others.
-    pub(super) fn is_staged(&self) -> bool {
-        self.stages.len() > 1
-    }
-
-    /// The refusal of what takes a step at once.
-    ///
-    /// # Errors
-    /// The step has stages.
-    pub(super) fn check_one_stage(&self) -> Result<(), String> {
-        match self.stages.len() {
-            0 | 1 => Ok(()),
-            stages => Err(format!("a step has {stages} stages, one after the other")),
-        }
-    }
-
-    /// A stage as a system by itself, whose program computes what the stage does. It has no values to start with.
-    pub(super) fn stage(&self, number: usize) -> Self {
-        let program = self.stages[number].clone();
-        let field = |field: &Field| Field {
-            name: field.name.clone(),
-            next: field.next.clone(),
-            keep: field.keep.clone(),
-            start: Start::default(),
-            ..*field
-        };
-        let coefficient = |it: &Coefficient| Coefficient {
-            name: it.name.clone(),
-            boundary: it.boundary,
-            start: Start::default(),
-        };
-        Self {
-            title: self.title.clone(),
-            stencils: self.stencils.clone(),
-            tables: self.tables.clone(),
-            fields: self.fields.iter().map(field).collect(),
-            coefficients: self.coefficients.iter().map(coefficient).collect(),
-            traces: Vec::new(),
-            works: self.works.clone(),
-            sources: self.sources.clone(),
-            // Receivers receive what was there before the step.
-            receivers: if number == 0 { self.receivers.clone() } else { Vec::new() },
-            stages: vec![program.clone()],
-            program,
-            warnings: Vec::new(),
-            ..*self
-        }
-    }
-
-    /// What names of kernels say of the stages, if there are several.
-    pub(super) fn stages_in_name(&self) -> String {
-        if self.is_staged() { format!("_s{}", self.stages.len()) } else { String::new() }
-    }
-
-    /// Each stage as a system by itself.
-    pub(super) fn each_stage(&self) -> Vec<Cow<'_, Self>> {
-        if !self.is_staged() {
-            return vec![Cow::Borrowed(self)];
-        }
-        (0..self.stages.len()).map(|stage| Cow::Owned(self.stage(stage))).collect()
-    }
-
-    /// How far a step reads along each axis, through all of its stages.
-    pub(super) fn reach(&self) -> [usize; 3] {
-        let mut of_stages: Vec<[usize; 3]> = Vec::new();
-        for program in &self.stages {
-            let mut reach = [0; 3];
-            for (array, offset) in program.reads() {
-                let computed = array.is_computed().then(|| {
-                    let before = self.stages.iter().position(|it| it.writes.contains(&array));
-                    of_stages[before.expect("a stage computes it")]
-                });
-                let before = computed.unwrap_or_default();
-                for axis in 0..3 {
-                    let far = before[axis] + offset[axis].unsigned_abs() as usize;
-                    reach[axis] = reach[axis].max(far);
-                }
-            }
-            of_stages.push(reach);
-        }
-        let most = |axis: usize| of_stages.iter().map(|it| it[axis]).max().unwrap_or_default();
-        [0, 1, 2].map(most)
-    }
-
-    /// Arrays that a step reads and writes, each once for every stage that does.
-    pub(super) fn moved(&self) -> (usize, usize) {
-        let read = self.stages.iter().map(|it| it.arrays().len()).sum();
-        (read, self.stages.iter().map(|it| it.writes.len()).sum())
     }
 }

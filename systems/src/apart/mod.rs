@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use crate::checked::System;
 use crate::expression::{Array, Node};
 use crate::parts::{Coefficient, Field, Receiver, Source, Start};
-use crate::program::Program;
-use crate::stages::Equation;
+use crate::program::{Equation, Program};
 use crate::start::StartValues;
 use crate::text::Text;
 
