@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernels that are written for a system of fields when that is known, one for each stage of a step, as far as launches
-//! go: their names and their parameter.
+//! The kernels that are written for a system of fields when that is known, one for each stage of a step and one for its
+//! totals, as far as launches go: their names and their parameter.
 
 #![allow(unsafe_code, reason = "the border to code that this program writes")]
 
@@ -9,9 +9,11 @@ use cuda_driver::{Call, Entry, Kernel};
 /// The most addresses that a kernel takes.
 pub const MOST_ADDRESSES: usize = 64;
 /// The most stages of a step.
-pub const MOST_STAGES: usize = NAMES.len();
-/// The names of their kernels.
-pub const NAMES: [&str; 12] = [
+pub const MOST_STAGES: usize = 12;
+/// The place of the kernel of totals among the names.
+pub const TOTALS: usize = MOST_STAGES;
+/// The names of the kernels: of the stages, then of totals.
+pub const NAMES: [&str; MOST_STAGES + 1] = [
     "system_step",
     "system_stage_2",
     "system_stage_3",
@@ -24,6 +26,7 @@ pub const NAMES: [&str; 12] = [
     "system_stage_10",
     "system_stage_11",
     "system_stage_12",
+    "system_totals",
 ];
 
 /// The addresses of the arrays that a step reads and writes.
@@ -31,32 +34,33 @@ pub const NAMES: [&str; 12] = [
 #[repr(C)]
 pub struct Addresses(pub [u64; MOST_ADDRESSES]);
 
-struct Stage<const NUMBER: usize>;
+struct Written<const NUMBER: usize>;
 
 // SAFETY: `system::gpu::kernel` writes entries of these names that take these addresses, by value.
-unsafe impl<const NUMBER: usize> Kernel for Stage<NUMBER> {
+unsafe impl<const NUMBER: usize> Kernel for Written<NUMBER> {
     type Parameters = (Addresses,);
 
     const NAME: &'static str = NAMES[NUMBER];
 }
 
-/// The kernels, by their stages.
-const ENTRIES: [Entry<(Addresses,)>; MOST_STAGES] = [
-    Entry::of::<Stage<0>>(),
-    Entry::of::<Stage<1>>(),
-    Entry::of::<Stage<2>>(),
-    Entry::of::<Stage<3>>(),
-    Entry::of::<Stage<4>>(),
-    Entry::of::<Stage<5>>(),
-    Entry::of::<Stage<6>>(),
-    Entry::of::<Stage<7>>(),
-    Entry::of::<Stage<8>>(),
-    Entry::of::<Stage<9>>(),
-    Entry::of::<Stage<10>>(),
-    Entry::of::<Stage<11>>(),
+/// The kernels, as they are named.
+const ENTRIES: [Entry<(Addresses,)>; NAMES.len()] = [
+    Entry::of::<Written<0>>(),
+    Entry::of::<Written<1>>(),
+    Entry::of::<Written<2>>(),
+    Entry::of::<Written<3>>(),
+    Entry::of::<Written<4>>(),
+    Entry::of::<Written<5>>(),
+    Entry::of::<Written<6>>(),
+    Entry::of::<Written<7>>(),
+    Entry::of::<Written<8>>(),
+    Entry::of::<Written<9>>(),
+    Entry::of::<Written<10>>(),
+    Entry::of::<Written<11>>(),
+    Entry::of::<Written<12>>(),
 ];
 
-/// The kernel of a stage with its addresses.
+/// The kernel of a stage, or that of totals ([`TOTALS`]), with its addresses.
 ///
 /// # Panics
 /// There are no so many stages.

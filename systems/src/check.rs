@@ -14,6 +14,7 @@ use super::interval::{Interval, Rounding};
 use super::once::Once;
 use super::places::Places;
 use super::session::StepSession;
+use super::totals;
 use super::unrounded::UnroundedCoefficients;
 use problem::check::verify::{Comparison, StepDigits};
 use problem::{Dtype, Error, memory};
@@ -63,10 +64,19 @@ pub fn step(
     let dtype = session.holds().unwrap_or(system.dtype);
     let rounding = Rounding::of(dtype).with_sums(session.sums());
     let before = Places::before(system, done, &indices);
+    // Of few places nobody can tell what all points make.
+    let mut reduced = match system.waits_for_totals() && before.is_some() {
+        true => session.reduced(system, done)?,
+        false => Vec::new(),
+    };
     let expected = {
         let values = session.values(before.as_ref())?;
+        if system.waits_for_totals() && before.is_none() {
+            let parts = totals::reduce(system, &*values, system.whole(), done);
+            reduced = system.totals.together(&[parts]);
+        }
         let given = UnroundedCoefficients { system, values: &*values };
-        expect(system, (dtype, rounding), &given, done, &indices)
+        expect(system, (dtype, rounding), &given, (done, &reduced), &indices)
     };
     session.advance_from_before()?;
     let off: Vec<f64> = (0..system.fields.len()).map(|field| session.off(field)).collect();
@@ -126,7 +136,7 @@ fn expect(
     system: &System,
     (dtype, rounding): (Dtype, Rounding),
     values: &(dyn Values + '_),
-    done: usize,
+    (done, reduced): (usize, &[f64]),
     indices: &[usize],
 ) -> Vec<Expected> {
     let [_, ny, nx] = system.shape.extents();
@@ -150,8 +160,8 @@ fn expect(
     };
     // What stages compute for one point is there for those beside it.
     let of_some = |indices: &[usize]| {
-        let plain = Evaluator::new(system, Plain, values, step);
-        let rounded = Evaluator::new(system, rounding, values, step);
+        let plain = Evaluator::new(system, Plain, values, step).knowing(reduced);
+        let rounded = Evaluator::new(system, rounding, values, step).knowing(reduced);
         let all = indices.iter().flat_map(|index| of_point(&plain, &rounded, *index));
         all.collect::<Vec<Expected>>()
     };

@@ -20,6 +20,7 @@ use super::sponge;
 use super::stages;
 use super::stencils;
 use super::text::Text;
+use super::totals::Totals;
 use files::io::npy;
 use problem::boundary::Side;
 use problem::check::rounded::Losses;
@@ -45,6 +46,8 @@ pub struct System {
     pub(super) coefficients: Vec<Coefficient>,
     pub(super) works: Vec<Work>,
     pub(super) sources: Vec<Source>,
+    /// What all points make together.
+    pub(super) totals: Totals,
     /// Points whose values engines record.
     pub(super) receivers: Vec<Receiver>,
     /// What is recorded of them.
@@ -101,6 +104,7 @@ impl System {
             coefficients: Vec::new(),
             works: Vec::new(),
             sources: Vec::new(),
+            totals: Totals::default(),
             receivers: Vec::new(),
             traces: Vec::new(),
             program: Program::default(),
@@ -109,6 +113,7 @@ impl System {
             jump: Depth::Auto,
             warnings: Vec::new(),
         };
+        system.totals = Totals::new(&description.totals, &system.stencils, &mut scope)?;
         description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
         for text in &description.coefficients {
             let start = system.start(&text.start, (&scope, Purpose::Start), folder)?;
@@ -171,8 +176,8 @@ impl System {
             system.traces.push(Trace { field, at: place[3 - dims..].to_vec(), parts });
         }
         system.order(description)?;
-        let Self { fields, program, coefficients, .. } = &mut system;
-        let read = ends::Equations { fields, program, dims };
+        let Self { fields, program, coefficients, totals, .. } = &mut system;
+        let read = ends::Equations { fields, programs: [program, &totals.program], dims };
         for (number, name) in unsaid {
             ends::follow(&read, number, &mut coefficients[number], name)?;
         }
@@ -393,11 +398,13 @@ impl System {
 
     fn count_levels(&mut self) {
         let mut levels = vec![1; self.fields.len()];
-        self.visit(|node| {
+        let mut count = |node: &Node| {
             if let Node::Read(Array::Field { field, level }) = node {
                 levels[*field] = levels[*field].max(level + 1);
             }
-        });
+        };
+        self.visit(&mut count);
+        self.totals.reductions.iter().for_each(|reduction| reduction.value.visit(&mut count));
         self.fields.iter_mut().zip(levels).for_each(|(field, levels)| field.levels = levels);
     }
 
@@ -489,8 +496,8 @@ impl System {
 
 /// The names of a system, each of which means one thing.
 fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
-    let Description { constants, terms, stencils, tables, fields, coefficients, works, .. } =
-        description;
+    let Description { constants, terms, stencils, tables, fields, coefficients, .. } = description;
+    let Description { works, totals, .. } = description;
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for own in ["dt", "h", "hx", "hy", "hz", "nx", "ny", "nz"] {
         seen.insert(own.to_owned(), "a number that every system has");
@@ -519,6 +526,7 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let tables = list("a table", &mut tables.iter().map(|(name, _)| name))?;
     let coefficients = list("a coefficient", &mut coefficients.iter().map(|it| &it.name))?;
     let works = list("a work field", &mut works.iter().map(|it| &it.name))?;
+    list("a total", &mut totals.iter().map(|it| &it.name))?;
     let names = list("a field", &mut fields.iter().map(|it| &it.name))?;
     if names.is_empty() {
         let nothing = Text::new("the system", &description.title);
@@ -527,8 +535,8 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let terms = terms.iter().map(|(name, text)| (name.as_str().to_owned(), text.clone()));
     let constants = BTreeMap::new();
     let fields = names;
-    let terms = terms.collect();
-    Ok(Scope { dims, constants, terms, fields, coefficients, works, stencils, tables })
+    let (terms, totals) = (terms.collect(), Vec::new());
+    Ok(Scope { dims, constants, terms, fields, coefficients, works, stencils, tables, totals })
 }
 
 /// The texts of all equations: of fields, then of work fields.

@@ -46,6 +46,8 @@ pub struct Description {
     pub coefficients: Vec<CoefficientText>,
     /// What is computed in each step.
     pub works: Vec<WorkText>,
+    /// What all points make together.
+    pub totals: Vec<TotalText>,
     /// How rates of change are integrated.
     pub method: Method,
     /// What is added at points.
@@ -111,6 +113,17 @@ pub struct WorkText {
     pub boundary: Text,
     /// Its value.
     pub value: Text,
+}
+
+/// A total: a number that all points make together.
+#[derive(Clone, Debug)]
+pub struct TotalText {
+    /// Its name.
+    pub name: Text,
+    /// What it is: an expression of `sum`, `mean`, `norm`, `min` and `max` over the grid, and of totals before it.
+    pub value: Text,
+    /// A condition on the points that count; all do without one.
+    pub region: Option<Text>,
 }
 
 /// A coefficient.
@@ -216,6 +229,7 @@ impl Description {
             fields: Vec::new(),
             coefficients: Vec::new(),
             works: Vec::new(),
+            totals: Vec::new(),
             method: Method::default(),
             sources: Vec::new(),
             receivers: Vec::new(),
@@ -324,6 +338,23 @@ impl Description {
             boundary: text(&format!("the boundary of '{name}'"), boundary),
             value: text(&format!("the work field '{name}'"), value),
         });
+        self
+    }
+
+    /// A number that all points make together: `sum(u)*h^2`, `max(abs(u))`.
+    #[must_use]
+    pub fn total(mut self, name: &str, value: impl Display) -> Self {
+        let value = text(&format!("the total '{name}'"), value);
+        self.totals.push(TotalText { name: own(name), value, region: None });
+        self
+    }
+
+    /// A number that the points make together where a condition holds, such as `x < 0.5`.
+    #[must_use]
+    pub fn total_where(mut self, name: &str, value: impl Display, region: &str) -> Self {
+        let value = text(&format!("the total '{name}'"), value);
+        let region = Some(text(&format!("the points of the total '{name}'"), region));
+        self.totals.push(TotalText { name: own(name), value, region });
         self
     }
 

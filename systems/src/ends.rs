@@ -19,8 +19,8 @@ pub const UNREAD: Boundary = Boundary { sides: [[Side::Reflect; 2]; 3] };
 pub struct Equations<'a> {
     /// The fields.
     pub fields: &'a [Field],
-    /// Their equations.
-    pub program: &'a Program,
+    /// Their equations, and what is summed over the grid.
+    pub programs: [&'a Program; 2],
     /// Axes of the grid.
     pub dims: usize,
 }
@@ -36,11 +36,11 @@ pub fn follow(
     coefficient: &mut Coefficient,
     name: Option<&Text>,
 ) -> Result<(), Mistake> {
-    let Equations { fields, program, dims } = *equations;
+    let Equations { fields, programs, dims } = *equations;
     let mut boundary = coefficient.boundary;
     for axis in 3 - dims..3 {
         for (end, side) in boundary.sides[axis].iter_mut().enumerate() {
-            if !is_read_beyond(program, number, axis, end) {
+            if !is_read_beyond(programs, number, axis, end) {
                 continue;
             }
             *side = match (of_fields(fields, axis, end), name) {
@@ -61,8 +61,8 @@ pub fn follow(
 }
 
 /// Whether equations read a coefficient beyond the low (0) or the high (1) end of an axis.
-fn is_read_beyond(program: &Program, coefficient: usize, axis: usize, end: usize) -> bool {
-    program.reads().any(|(array, offset)| {
+fn is_read_beyond(programs: [&Program; 2], coefficient: usize, axis: usize, end: usize) -> bool {
+    programs.into_iter().flat_map(Program::reads).any(|(array, offset)| {
         let beyond = if end == 0 { offset[axis] < 0 } else { offset[axis] > 0 };
         array == Array::Coefficient(coefficient) && beyond
     })

@@ -75,6 +75,10 @@ pub trait Values: Sync {
     fn given(&self, _coefficient: usize, _index: usize) -> Option<f64> {
         None
     }
+    /// The stored values of an array at points that follow each other in a row, from this one on.
+    fn row(&self, array: Array, start: usize, to: &mut [f64]) {
+        (start..).zip(to).for_each(|(index, to)| *to = self.value(array, index));
+    }
     /// A random number in [0, 1) of a point.
     fn random(&self, seed: u64, index: usize) -> f64;
 }
@@ -102,6 +106,8 @@ pub struct Evaluator<'a, N: Numbers, V: ?Sized> {
     pub values: &'a V,
     /// Steps that are done.
     pub step: f64,
+    /// What the reductions of the system's totals are of the present values, where expressions hold some.
+    pub totals: &'a [f64],
     /// What the step has computed so far: arrays at places in C order.
     computed: Mutex<HashMap<(Array, usize), N::Number>>,
 }
@@ -109,7 +115,13 @@ pub struct Evaluator<'a, N: Numbers, V: ?Sized> {
 impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
     /// An evaluator of a system's expressions, after so many steps.
     pub fn new(system: &'a System, numbers: N, values: &'a V, step: f64) -> Self {
-        Self { system, numbers, values, step, computed: Mutex::default() }
+        Self { system, numbers, values, step, totals: &[], computed: Mutex::default() }
+    }
+
+    /// One that knows what the reductions of the system's totals are.
+    #[must_use]
+    pub fn knowing(self, totals: &'a [f64]) -> Self {
+        Self { totals, ..self }
     }
 
     /// The value of a part of an expression at a point (z, y, x), which may lie outside of the grid.
@@ -119,6 +131,7 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
             Node::Number(number) => self.numbers.number(*number),
             Node::Time => self.numbers.number(self.step * dt),
             Node::Step => self.numbers.number(self.step),
+            Node::Total(number) => self.numbers.number(self.totals[*number]),
             Node::Coordinate(axis) => {
                 let place = point[*axis] + origin[*axis];
                 self.numbers.number(place as f64 * spacing[*axis])
@@ -205,6 +218,7 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
         let keep = self.system.fields[field].keep.as_ref();
         let is_kept = || {
             let plain = Evaluator::new(self.system, Plain, self.values, self.step);
+            let plain = plain.knowing(self.totals);
             keep.is_some_and(|keep| plain.at(keep, point) != 0.0)
         };
         let mut sources = sources.peekable();

@@ -2,6 +2,7 @@
 //! What tells a system from others: all that its values depend on but for the steps that are taken.
 
 use super::checked::System;
+use super::expression::Array;
 use super::parts::{Start, Trace};
 use files::io::checkpoint::hash_of;
 use problem::with_values;
@@ -34,6 +35,12 @@ impl System {
         for coefficient in &self.coefficients {
             all.push(format!("{} {:?}", coefficient.name, coefficient.boundary).into_bytes());
             all.push(start(&coefficient.start));
+        }
+        // Totals that only are told need no word, unless they ask for earlier levels.
+        let levels: Vec<usize> = self.fields.iter().map(|field| field.levels).collect();
+        let earlier = |(array, _)| matches!(array, Array::Field { level: 1.., .. });
+        if self.waits_for_totals() || self.totals.reads().any(earlier) {
+            all.push(format!("{:?} {levels:?}", self.totals.reductions).into_bytes());
         }
         let all: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         hash_of(&all)

@@ -73,6 +73,7 @@ mod stages;
 mod start;
 mod stencils;
 pub mod sum;
+mod totals;
 mod unrounded;
 
 #[cfg(test)]
@@ -81,7 +82,7 @@ mod tests;
 pub use checked::System;
 pub use description::{
     Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText,
-    StartText, StencilText, Table, WorkText,
+    StartText, StencilText, Table, TotalText, WorkText,
 };
 pub use integrate::Method;
 pub use points::Interpolation;

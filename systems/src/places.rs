@@ -151,7 +151,9 @@ impl evaluate::Values for Recorder {
 fn reads(system: &System, next: &Once, done: usize, point: usize) -> Vec<(Array, usize)> {
     let recorder = Recorder::default();
     let given = UnroundedCoefficients { system, values: &recorder };
-    let evaluator = Evaluator::new(system, Plain, &given, done as f64);
+    // Which values are read does not depend on them.
+    let totals = vec![0.0; system.totals.reductions.len()];
+    let evaluator = Evaluator::new(system, Plain, &given, done as f64).knowing(&totals);
     let place = one_point(system.shape, point).low;
     next.at(&evaluator, place);
     for field in &system.fields {

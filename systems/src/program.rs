@@ -86,6 +86,23 @@ impl Program {
         Ok(writer.program)
     }
 
+    /// The program of expressions that are written nowhere.
+    ///
+    /// # Errors
+    /// They read too far away, or take too many operations: as text.
+    pub fn of_values<'a>(
+        stencils: &[Stencil],
+        values: impl Iterator<Item = &'a Node>,
+    ) -> Result<Self, String> {
+        let (calls, sums) = (HashMap::new(), HashMap::new());
+        let mut writer = Writer { stencils, program: Self::default(), calls, sums };
+        for value in values {
+            let result = writer.write(value, [0; 3])?;
+            writer.program.results.push(result);
+        }
+        Ok(writer.program)
+    }
+
     /// Writes only what is chosen, in the order of arrays.
     pub fn keep(&mut self, chosen: impl Fn(Array) -> bool) {
         let writes = self.writes.iter().copied().zip(self.results.iter().copied());
@@ -166,7 +183,7 @@ impl Writer<'_> {
                 _ => self.expanded(*stencil, argument, at)?,
             },
             Node::Random(_) => unreachable!("equations hold no random numbers"),
-            Node::Number(_) | Node::Time | Node::Step | Node::Table(..) => {
+            Node::Number(_) | Node::Time | Node::Step | Node::Total(_) | Node::Table(..) => {
                 unreachable!("it has one value for all points")
             }
         })

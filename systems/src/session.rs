@@ -9,6 +9,7 @@ use super::evaluate::Values;
 use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
+use super::totals;
 use compute::engine::{Session, State};
 use problem::{Dtype, Error, Grid, Jump, Region, Shape};
 
@@ -76,6 +77,19 @@ pub trait StepSession: Session {
     /// # Errors
     /// There is no memory for a copy of them, where one is needed, or the device refuses.
     fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn Values + '_>, Error>;
+
+    /// What the reductions of a system's totals are of the present values, after so many steps.
+    ///
+    /// # Errors
+    /// There is no memory for a copy of the values, where one is needed, or the device refuses.
+    fn reduced(&mut self, system: &System, step: usize) -> Result<Vec<f64>, Error> {
+        let whole = system.whole();
+        let parts = match self.reduce(whole)? {
+            Some(parts) => parts,
+            None => totals::reduce(system, &*self.values(None)?, whole, step),
+        };
+        Ok(system.totals.together(&[parts]))
+    }
 
     /// The present values of some fields at some points, given by field and place in C order.
     ///

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use super::checked::System;
 use super::expression::Node;
 use super::parts::{Coefficient, Field, Start};
+use super::program::Program;
+use super::totals::Totals;
 
 impl System {
     /// Whether an equation reads what another one computes in the step.
@@ -33,7 +35,19 @@ impl System {
 
     /// A stage as a system by itself, whose program computes what the stage does. It has no values to start with.
     pub(super) fn stage(&self, number: usize) -> Self {
-        let program = self.stages[number].clone();
+        // Receivers receive what was there before the step.
+        let receivers = if number == 0 { self.receivers.clone() } else { Vec::new() };
+        let sources = self.sources.clone();
+        Self { receivers, sources, ..self.computing(self.stages[number].clone()) }
+    }
+
+    /// What its totals reduce as a system by itself, whose program computes that. It has no values to start with.
+    pub(super) fn of_totals(&self) -> Self {
+        self.computing(self.totals.program.clone())
+    }
+
+    /// The system without sources, receivers and values to start with, computing something else.
+    fn computing(&self, program: Program) -> Self {
         let field = |field: &Field| Field {
             name: field.name.clone(),
             next: field.next.clone(),
@@ -54,9 +68,10 @@ impl System {
             coefficients: self.coefficients.iter().map(coefficient).collect(),
             traces: Vec::new(),
             works: self.works.clone(),
-            sources: self.sources.clone(),
-            // Receivers receive what was there before the step.
-            receivers: if number == 0 { self.receivers.clone() } else { Vec::new() },
+            // Whoever reduces has the whole system.
+            totals: Totals::default(),
+            sources: Vec::new(),
+            receivers: Vec::new(),
             stages: vec![program.clone()],
             program,
             warnings: Vec::new(),

@@ -115,6 +115,20 @@ pub trait Session {
         Ok(false)
     }
 
+    /// What each reduction of the problem's totals is over a box of points as they are now: a sum in two parts, of which the
+    /// second is what rounding the first has lost, or the smallest or largest value. None of sessions whose values are reduced
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn reduce(&mut self, _region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        Ok(None)
+    }
+
+    /// Takes what the reductions of the problem's totals are of all points, for the equations of the next step, which may
+    /// hold some.
+    fn take_totals(&mut self, _reduced: &[f64]) {}
+
     /// Copies a whole array that many times, back and forth between two buffers, and returns the
     /// mean time of one copy: the yardstick for a sweep, which reads and writes as many bytes. The
     /// values are lost until [`Session::restart`].

@@ -166,6 +166,16 @@ impl<S: Session + ?Sized> Session for Ghosted<S> {
         self.inner.knows_finite()
     }
 
+    /// What is reduced may read farther than ghosts are right that were computed with.
+    fn reduce(&mut self, region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        self.renew()?;
+        self.inner.reduce(region)
+    }
+
+    fn take_totals(&mut self, reduced: &[f64]) {
+        self.inner.take_totals(reduced);
+    }
+
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         self.inner.copy(count)
     }

@@ -50,6 +50,10 @@ pub enum Command {
     Write(PartFile),
     /// Look whether all values are finite.
     Look,
+    /// Send what the reductions of totals are over its own points.
+    Reduce,
+    /// Take what they are over all points, as bits.
+    Totals(Vec<u64>),
     /// Copy everything so many times.
     Copy(usize),
     /// There is nothing more to do.
@@ -188,6 +192,16 @@ impl<S: Session + ?Sized> Member<S> {
         }
     }
 
+    /// What the reductions of totals are over its own points.
+    ///
+    /// # Errors
+    /// The device refuses, or the session reduces nothing.
+    pub fn reduce(&mut self) -> Result<Vec<[f64; 2]>, Error> {
+        let own = self.part.local(self.part.own);
+        let reduced = self.session.reduce(own)?;
+        reduced.ok_or_else(|| Error::Split { reason: "its parts have no totals".into() })
+    }
+
     /// Does what rank 0 says.
     fn obey(&mut self, command: Command) -> Result<Reply, Error> {
         match command {
@@ -211,6 +225,16 @@ impl<S: Session + ?Sized> Member<S> {
                 Ok(hash) => Reply::Written(hash),
                 Err(failure) => Reply::Unwritten(failure),
             }),
+            Command::Reduce => {
+                let parts = self.reduce()?;
+                self.post.send(0, Kind::Values, bytemuck::cast_slice(&parts).to_vec())?;
+                Ok(Reply::Values)
+            }
+            Command::Totals(bits) => {
+                let reduced: Vec<f64> = bits.into_iter().map(f64::from_bits).collect();
+                self.session.take_totals(&reduced);
+                Ok(Reply::Done)
+            }
             Command::Look => self.session.knows_finite().map(Reply::Finite),
             Command::Copy(count) => self.session.copy(count).map(|time| self.took(time)),
             Command::End => Ok(Reply::Done),

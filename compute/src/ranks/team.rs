@@ -202,6 +202,39 @@ impl<S: Session + ?Sized> Team<S> {
     }
 }
 
+impl<S: Session + ?Sized> Team<S> {
+    /// What the reductions of totals are over the points of each rank, in the order of ranks.
+    ///
+    /// # Errors
+    /// A rank failed, or has none.
+    pub fn reduce_all(&mut self) -> Result<Vec<Vec<[f64; 2]>>, Error> {
+        let mut own = Vec::new();
+        self.all(Command::Reduce, |member| {
+            own = member.reduce()?;
+            Ok(())
+        })?;
+        let mut parts = vec![own];
+        for rank in 1..self.post.ranks() {
+            let bytes = self.post.receive(rank, Kind::Values)?;
+            parts.push(bytemuck::pod_collect_to_vec(&bytes));
+        }
+        Ok(parts)
+    }
+
+    /// Tells all ranks what the reductions of totals are over all points.
+    ///
+    /// # Errors
+    /// A rank failed.
+    pub fn tell_totals(&mut self, reduced: &[f64]) -> Result<(), Error> {
+        let bits = reduced.iter().map(|number| number.to_bits()).collect();
+        self.all(Command::Totals(bits), |member| {
+            member.session.take_totals(reduced);
+            Ok(())
+        })
+        .map(drop)
+    }
+}
+
 /// Tells all ranks that there is nothing more to do, and waits for those of this process.
 fn end(post: &dyn Post, threads: Vec<JoinHandle<()>>) {
     for rank in 1..post.ranks() {

@@ -9,12 +9,14 @@ mod function;
 mod lex;
 mod node;
 mod parse;
+mod reduction;
 mod scope;
 mod show;
 
 pub use function::{Function, Type};
 pub use node::{Array, Node};
 pub use parse::{Kind, Syntax, parse};
+pub use reduction::{Fold, Reduction};
 pub use scope::{Purpose, Scope, is_name, is_taken, names_in};
 pub use show::show;
 

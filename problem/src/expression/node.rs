@@ -45,6 +45,8 @@ pub enum Node {
     Time,
     /// The number of steps that are done.
     Step,
+    /// What all points of the present values make, by the number of the reduction.
+    Total(usize),
     /// The coordinate of the point along an axis, 0 to 2 for z, y, x.
     Coordinate(usize),
     /// A random number in [0, 1) for each point, by a seed.
@@ -93,11 +95,17 @@ impl Node {
         }
     }
 
+    /// Whether it is a number that is known.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_))
+    }
+
     /// Whether it has one value for all points of a step.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         match self {
-            Self::Number(_) | Self::Time | Self::Step => true,
+            Self::Number(_) | Self::Time | Self::Step | Self::Total(_) => true,
             Self::Coordinate(_) | Self::Random(_) | Self::Read(_) | Self::Stencil(..) => false,
             Self::Call(_, arguments) => arguments.iter().all(Self::is_uniform),
             Self::Table(_, argument) => argument.is_uniform(),

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::composed::COMPOSED;
 use super::function::{Function, NAMED, Type};
+use super::reduction::{self, Reduction};
 use super::node::{Array, Node};
 use super::parse::{Kind, Syntax, parse};
 use crate::error::Mistake;
@@ -19,8 +20,10 @@ use crate::text::Text;
 pub enum Purpose {
     /// A number that is known before anything else is: numbers and constants.
     Constant,
-    /// A number for each step: also the time and tables.
+    /// A number for each step: also the time, tables and totals.
     EachStep,
+    /// A total: a number for each step, also made of sums over the grid and the like.
+    Total,
     /// Values that a coefficient has: of each point, at a time.
     Start,
     /// Values that a field starts with: also made of coefficients, and by stencils.
@@ -29,6 +32,8 @@ pub enum Purpose {
     Points,
     /// A field's next values: anything but random numbers.
     Next,
+    /// What a total sums, or seeks the largest or smallest value of: what a step has left, and what it began with.
+    Reduced,
 }
 
 /// Steps back that a field may be read.
@@ -57,10 +62,12 @@ pub struct Scope {
     pub stencils: Vec<String>,
     /// Tables, in their order.
     pub tables: Vec<String>,
+    /// Totals, in their order, each of those before it.
+    pub totals: Vec<(String, Node)>,
 }
 
 /// What other languages call things, and what is written here.
-const FOREIGN: [(&str, &str); 12] = [
+const FOREIGN: [(&str, &str); 14] = [
     ("log10", "write ln(a)/ln(10)"),
     ("pow", "a power is written a^b"),
     ("power", "a power is written a^b"),
@@ -72,7 +79,9 @@ const FOREIGN: [(&str, &str); 12] = [
     ("dx", "name it under [stencils]: dx = { derivative = \"x\", order = 2 }"),
     ("dy", "name it under [stencils]: dy = { derivative = \"y\", order = 2 }"),
     ("dz", "name it under [stencils]: dz = { derivative = \"z\", order = 2 }"),
-    ("sum", "an equation is of one point and its neighbours; there are no sums over the grid"),
+    ("sum", "a sum over the grid is a total: [totals] NAME = \"sum(u)\"; an equation may hold NAME"),
+    ("mean", "a mean over the grid is a total: [totals] NAME = \"mean(u)\"; an equation may hold NAME"),
+    ("norm", "a norm is a total: [totals] NAME = \"norm(u)\"; an equation may hold NAME"),
 ];
 
 /// The words of the language that are no functions of numbers.
@@ -151,11 +160,40 @@ impl Scope {
         self.check(text, purpose, Type::Condition)
     }
 
+    /// A total, whose sums and the like are added to those of others; of the points where a condition holds, if there is one.
+    ///
+    /// # Errors
+    /// It is no expression of a total.
+    pub fn total(
+        &self,
+        text: &Text,
+        region: Option<&Node>,
+        reductions: &mut Vec<Reduction>,
+    ) -> Result<Node, Mistake> {
+        let syntax = parse(text)?;
+        let found = RefCell::new(std::mem::take(reductions));
+        let wanted = Some(Reductions { region, found: &found });
+        let node = self.reducing(text, (Purpose::Total, wanted), |check| {
+            check.typed(&syntax, Type::Number)
+        });
+        *reductions = found.into_inner();
+        node
+    }
+
+    /// A condition on totals.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn condition_on_totals(&self, text: &Text) -> Result<Node, Mistake> {
+        self.check(text, Purpose::EachStep, Type::Condition)
+    }
+
     /// Whether the system has something of this name.
     fn has(&self, name: &str) -> bool {
         let Self { fields, coefficients, works, stencils, tables, .. } = self;
         let lists = [fields, coefficients, works, stencils, tables];
         lists.into_iter().flatten().any(|known| known == name)
+            || self.totals.iter().any(|(known, _)| known == name)
             || self.constants.contains_key(name)
             || self.terms.contains_key(name)
     }
@@ -166,10 +204,20 @@ impl Scope {
     }
 
     fn begin<T>(&self, text: &Text, purpose: Purpose, check: impl FnOnce(&Check) -> T) -> T {
+        self.reducing(text, (purpose, None), check)
+    }
+
+    fn reducing<T>(
+        &self,
+        text: &Text,
+        (purpose, reductions): (Purpose, Option<Reductions>),
+        check: impl FnOnce(&Check) -> T,
+    ) -> T {
         let open = RefCell::default();
         check(&Check {
             scope: self,
             purpose,
+            reductions,
             text,
             open: &open,
             parts: &Cell::default(),
@@ -178,10 +226,20 @@ impl Scope {
     }
 }
 
+/// The sums and the like of totals.
+#[derive(Clone, Copy)]
+struct Reductions<'a> {
+    /// Where the points are that count, if not everywhere.
+    region: Option<&'a Node>,
+    found: &'a RefCell<Vec<Reduction>>,
+}
+
 /// A check of one text.
 struct Check<'a> {
     scope: &'a Scope,
     purpose: Purpose,
+    /// Of a total, what it is made of.
+    reductions: Option<Reductions<'a>>,
     text: &'a Text,
     /// The terms that are being written out.
     open: &'a RefCell<Vec<String>>,
@@ -262,14 +320,15 @@ impl Check<'_> {
             )?;
             Node::Time
         } else if name == "n" {
-            let steps = matches!(self.purpose, Purpose::EachStep | Purpose::Next);
+            use Purpose::{EachStep, Next, Reduced, Total};
+            let steps = matches!(self.purpose, EachStep | Total | Next | Reduced);
             self.allow(steps, syntax)?;
             Node::Step
         } else if let Some(axis) = axis.filter(|axis| *axis >= 3 - scope.dims) {
             self.allow(self.purpose >= Purpose::Start, syntax)?;
             Node::Coordinate(axis)
         } else if let Some(field) = is(&scope.fields) {
-            self.allow(self.purpose == Purpose::Next, syntax)?;
+            self.allow(matches!(self.purpose, Purpose::Next | Purpose::Reduced), syntax)?;
             Node::Read(Array::Field { field, level: 0 })
         } else if let Some(coefficient) = is(&scope.coefficients) {
             self.allow(self.purpose >= Purpose::StartOfField, syntax)?;
@@ -277,6 +336,10 @@ impl Check<'_> {
         } else if let Some(work) = is(&scope.works) {
             self.allow(self.purpose == Purpose::Next, syntax)?;
             Node::Read(Array::Work(work))
+        } else if let Some((_, total)) = scope.totals.iter().find(|(known, _)| known == name) {
+            use Purpose::{EachStep, Next, Total};
+            self.allow(matches!(self.purpose, EachStep | Total | Next), syntax)?;
+            total.clone()
         } else {
             return Err(self.unknown(name, syntax));
         };
@@ -303,6 +366,9 @@ impl Check<'_> {
     ) -> Result<(Node, Type), Mistake> {
         let is = |names: &[String]| names.iter().position(|known| known == name);
         let named = NAMED.iter().find(|(known, _)| *known == name);
+        if let Some(node) = self.reduction(name, arguments, syntax)? {
+            return Ok((node, Type::Number));
+        }
         if let Some((_, function)) = named {
             if let (Function::Min | Function::Max, [_, _, _, ..]) = (function, arguments) {
                 return self.of_many(*function, arguments);
@@ -312,7 +378,8 @@ impl Check<'_> {
         }
         let node = if let Some(stencil) = is(&self.scope.stencils) {
             self.count(name, arguments, 1, syntax)?;
-            self.allow(matches!(self.purpose, Purpose::Next | Purpose::StartOfField), syntax)?;
+            use Purpose::{Next, Reduced, StartOfField};
+            self.allow(matches!(self.purpose, Next | StartOfField | Reduced), syntax)?;
             let argument = self.typed(&arguments[0], Type::Number)?;
             let mut is_random = false;
             argument.visit(&mut |part| is_random |= matches!(part, Node::Random(_)));
@@ -343,6 +410,31 @@ impl Check<'_> {
             }
         };
         Ok((node, Type::Number))
+    }
+
+    /// A sum over the grid, or the like, if this is one of a total.
+    fn reduction(
+        &self,
+        name: &str,
+        arguments: &[Syntax],
+        syntax: &Syntax,
+    ) -> Result<Option<Node>, Mistake> {
+        let Some(kind) = reduction::Kind::named(name, arguments.len()) else { return Ok(None) };
+        if self.scope.has(name) {
+            return Ok(None);
+        }
+        if self.purpose == Purpose::Reduced {
+            let what = "a sum over the grid holds no other one";
+            let hint = "give the inner one a name in [totals]: an equation may hold it";
+            return Err(self.wrong(syntax, what).hint(hint));
+        }
+        let Some(Reductions { region, found }) = self.reductions else { return Ok(None) };
+        self.count(name, arguments, 1, syntax)?;
+        let inner = Check { purpose: Purpose::Reduced, ..*self };
+        let value = inner.typed(&arguments[0], Type::Number)?;
+        let axes = ["nz", "ny", "nx"].into_iter().skip(3 - self.scope.dims);
+        let points = axes.map(|axis| self.scope.constants[axis]).product();
+        Ok(Some(kind.over(value, (region, points), &mut found.borrow_mut())))
     }
 
     /// The smallest or largest one of several numbers.
@@ -380,7 +472,7 @@ impl Check<'_> {
         syntax: &Syntax,
     ) -> Result<Node, Mistake> {
         self.count(name, arguments, 1, syntax)?;
-        self.allow(self.purpose == Purpose::Next, syntax)?;
+        self.allow(matches!(self.purpose, Purpose::Next | Purpose::Reduced), syntax)?;
         match self.typed(&arguments[0], Type::Number)? {
             Node::Read(Array::Field { field, level: 0 }) => {
                 Ok(Node::Read(Array::Field { field, level }))
@@ -453,6 +545,9 @@ impl Check<'_> {
         Err(match name {
             "if" => wrong.hint("if(condition, value where it holds, value elsewhere)"),
             "ricker" => wrong.hint("ricker(peak frequency, time from its middle on)"),
+            "min" | "max" if found == 1 => wrong.hint(format!(
+                "the {name} of the grid is a total: [totals] NAME = \"{name}(u)\"; an equation may hold NAME"
+            )),
             _ => wrong,
         })
     }
@@ -465,7 +560,17 @@ impl Check<'_> {
         let what = &self.text.whole()[syntax.at.clone()];
         let (place, may_hold) = match self.purpose {
             Purpose::Constant => ("a constant", "numbers and other constants"),
-            Purpose::EachStep => ("what is one number for each step", "t, n, constants and tables"),
+            Purpose::EachStep => {
+                ("what is one number for each step", "t, n, constants, tables and totals")
+            }
+            Purpose::Total => (
+                "a total outside of a sum over the grid",
+                "sum(...), mean(...), norm(...), min(...), max(...) of fields, other totals, t, n and constants",
+            ),
+            Purpose::Reduced => (
+                "what is summed over the grid",
+                "fields, prev(field), coefficients, stencils, coordinates, t, n and constants",
+            ),
             Purpose::Start => {
                 ("a value of a coefficient", "coordinates, t, constants and random(seed)")
             }
@@ -486,6 +591,7 @@ impl Check<'_> {
         let lists = [fields, coefficients, works, stencils, tables];
         let named = lists.into_iter().flatten().map(String::as_str);
         let keyed = scope.constants.keys().chain(scope.terms.keys()).map(String::as_str);
+        let keyed = keyed.chain(scope.totals.iter().map(|(name, _)| name.as_str()));
         let named_functions = NAMED.iter().map(|(known, _)| *known);
         let functions = named_functions.chain(COMPOSED.iter().map(|it| it.name));
         let own = WORDS.into_iter().chain(functions).chain(["ricker", "new"]);

@@ -8,6 +8,7 @@ use crate::checked::System;
 use crate::expression::{Array, Node};
 use crate::parts::{Coefficient, Field, Receiver, Source, Start};
 use crate::program::{Equation, Program};
+use crate::totals::Totals;
 use crate::start::StartValues;
 use crate::text::Text;
 
@@ -31,8 +32,8 @@ pub struct Part {
 /// The parts of a system, in the order of their first fields: one, if all fields depend on each other.
 #[must_use]
 pub fn parts(system: &System) -> Vec<Part> {
-    // Who reads what a step computes waits for it.
-    if system.computes_in_turn() {
+    // Who reads what a step computes waits for it, and who reads totals for all fields.
+    if system.computes_in_turn() || system.waits_for_totals() {
         let (fields, coefficients) = (0..system.fields.len(), 0..system.coefficients.len());
         let (fields, coefficients) = (fields.collect(), coefficients.collect());
         return vec![Part { system: system.clone(), fields, coefficients }];
@@ -131,6 +132,8 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
         sources: sources.map(own_source).collect(),
         receivers: receivers.map(own_receiver).collect(),
         fields: own,
+        // They are taken of all fields together.
+        totals: Totals::default(),
         warnings: Vec::new(),
         ..system.clone()
     };

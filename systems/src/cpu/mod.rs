@@ -29,6 +29,7 @@ use super::places::Places;
 use super::program::{Offset, Program};
 use super::session::StepSession;
 use super::start::StartValues;
+use super::totals;
 use compute::engine::cpu::caches;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{self, Layout, Padded};
@@ -225,6 +226,10 @@ struct Cpu<T: Stored> {
     follows: bool,
     /// Steps that are done.
     done: usize,
+    /// Whether each step waits for what the reductions of totals are before it.
+    waits: bool,
+    /// What they are, if somebody has told it for the next step.
+    totals: Option<Vec<f64>>,
 }
 
 /// What is computed at all points before the next stage of a step begins.
@@ -341,7 +346,8 @@ impl<T: Stored> Cpu<T> {
             halos_of_works.push(halo);
         }
         let arrays = Arrays { fields: padded, coefficients, works };
-        let depth = depth(&system).unwrap_or(1);
+        let waits = system.waits_for_totals();
+        let depth = if waits { 1 } else { depth(&system).unwrap_or(1) };
         // What a step writes is not in the caches when the next one reads it.
         let is_large = bytes(&system) > caches::last_level() as u128;
         let follows = system.is_staged() && check_together(&system).is_ok();
@@ -361,7 +367,22 @@ impl<T: Stored> Cpu<T> {
             depth: if are_compiled { depth } else { 1 },
             follows: follows && are_compiled,
             done: step,
+            waits,
+            totals: None,
             system,
+        }
+    }
+
+    /// What the reductions of totals are before the next step, if it takes them.
+    fn reduced(&mut self) -> Vec<f64> {
+        match self.totals.take() {
+            Some(known) => known,
+            None if self.waits => {
+                let whole = self.system.whole();
+                let parts = totals::reduce(&self.system, &View(self), whole, self.done);
+                self.system.totals.together(&[parts])
+            }
+            None => Vec::new(),
         }
     }
 
@@ -386,10 +407,11 @@ impl<T: Stored> Cpu<T> {
 
     /// Takes steps that are done together.
     fn pass(&mut self, steps: usize) {
+        let reduced = self.reduced();
         let system = &self.system;
         let of_step = |step: usize| {
             let step = (self.done + step) as f64;
-            let evaluator = Evaluator::new(system, Plain, &Nothing, step);
+            let evaluator = Evaluator::new(system, Plain, &Nothing, step).knowing(&reduced);
             let number = |node| T::Computed::from_f64(evaluator.at(node, [0; 3]));
             let scalars = system.program.scalars.iter().map(number).collect();
             Numbers { scalars, added: system.sources.iter().map(|it| number(&it.add)).collect() }
@@ -603,6 +625,14 @@ impl<T: Stored> Session for Cpu<T> {
         Ok(())
     }
 
+    fn reduce(&mut self, region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        Ok(Some(totals::reduce(&self.system, &View(self), region, self.done)))
+    }
+
+    fn take_totals(&mut self, reduced: &[f64]) {
+        self.totals = Some(reduced.to_vec());
+    }
+
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let mut spare =
             (self.arrays.fields[0].len() < 2).then(|| Padded::new(self.layouts.fields[0]));
@@ -641,6 +671,15 @@ impl<T: Stored> evaluate::Values for View<'_, T> {
         let [_, ny, nx] = self.0.system.shape.extents();
         let point = [index / (ny * nx), index / nx % ny, index % nx];
         self.0.value(array, point).to_f64()
+    }
+
+    fn row(&self, array: Array, start: usize, to: &mut [f64]) {
+        let [_, ny, nx] = self.0.system.shape.extents();
+        let [z, y, x] = [start / (ny * nx), start / nx % ny, start % nx];
+        let layout = self.0.layouts.get(array);
+        let first = (layout.margins[0] + z) * layout.plane() + layout.at(y as isize, x as isize);
+        let values = &self.0.array(array).from(first)[..to.len()];
+        values.iter().zip(to).for_each(|(value, to)| *to = value.to_f64());
     }
 
     fn random(&self, _: u64, _: usize) -> f64 {

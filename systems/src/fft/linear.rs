@@ -135,7 +135,7 @@ pub fn coefficient(system: &System, coefficient: usize) -> Option<f64> {
 /// The value of what has one for all points and all steps.
 fn constant(system: &System, node: &Node) -> Option<f64> {
     let mut steady = node.is_uniform();
-    node.visit(&mut |part| steady &= !matches!(part, Node::Time | Node::Step));
+    node.visit(&mut |part| steady &= !matches!(part, Node::Time | Node::Step | Node::Total(_)));
     steady.then(|| in_step(system, node, 0.0))
 }
 

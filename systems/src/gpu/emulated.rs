@@ -11,7 +11,7 @@ use super::kernel::Kernel;
 use super::target::Target;
 use crate::checked::System;
 use compute::device::Rows;
-use compute::device::generated::MOST_ADDRESSES;
+use compute::device::generated::{MOST_ADDRESSES, TOTALS};
 use problem::Error;
 
 /// The most points: of the built-in systems a step of so many takes some ten seconds.
@@ -20,6 +20,7 @@ const MOST_POINTS: usize = 1 << 18;
 /// A kernel, with those of the stages that follow, and its arrays.
 pub struct Emulated {
     stages: Vec<Stage>,
+    totals: Option<Stage>,
     memory: Memory,
 }
 
@@ -53,7 +54,9 @@ pub const ENGINE: &str = "emulate";
 impl Emulated {
     /// A kernel without arrays.
     pub fn new(kernel: &Kernel) -> Self {
-        let all = || [kernel].into_iter().chain(&kernel.after);
+        let steps = || [kernel].into_iter().chain(&kernel.after);
+        let of_totals = || kernel.totals.as_ref().map(|it| &*it.kernel);
+        let all = || steps().chain(of_totals());
         // Constants are those of all kernels that have some.
         let longest = all().map(|it| Program::read(&it.text)).max_by_key(Program::constants);
         let memory = Memory::new(&longest.expect("a kernel"), Vec::new());
@@ -62,7 +65,8 @@ impl Emulated {
             read: kernel.arrays.len(),
             written: kernel.written.len(),
         };
-        Self { stages: all().map(stage).collect(), memory }
+        let totals = of_totals().map(stage);
+        Self { stages: steps().map(stage).collect(), totals, memory }
     }
 
     /// The bytes of all arrays.
@@ -103,7 +107,8 @@ impl Target for Emulated {
         extents: Extents,
         addresses: [u64; MOST_ADDRESSES],
     ) -> Result<(), Error> {
-        let Stage { program, read, written } = &self.stages[stage];
+        let of_stage = if stage == TOTALS { self.totals.as_ref() } else { self.stages.get(stage) };
+        let Stage { program, read, written } = of_stage.expect("a kernel that was written");
         // After them come the records of receivers.
         let written = &addresses[*read..read + written + 1];
         self.memory.begin(written.iter().map(|address| Memory::split(*address).0));

@@ -8,7 +8,7 @@ use super::session::StepSession;
 use super::start::StartValues;
 use compute::device::Gpu;
 use compute::engine::on_gpu::Ghosts;
-use problem::{Dtype, Error};
+use problem::{Dtype, Error, Region};
 use ptx_writer::{Format, Numbers};
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ fn numbers(dtype: Dtype) -> Numbers {
         Dtype::Bf16 => Format::Bf16,
         Dtype::F32 | Dtype::Tf32 => Format::F32,
     };
-    Numbers { format }
+    Numbers { format, exact: false }
 }
 
 /// Whether there is a GPU.
@@ -63,8 +63,10 @@ pub fn is_here() -> bool {
     device::check().is_ok()
 }
 
-fn written(system: &System, launch: &Launch) -> Result<Kernel, Error> {
-    launch.kernel(system).map_err(|reason| Error::Unsupported { engine: "cuda", reason })
+/// The kernel of a system, with that of its totals over a box of points.
+fn written(system: &System, launch: &Launch, own: Region) -> Result<Kernel, Error> {
+    let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
+    launch.kernel(system).and_then(|kernel| kernel.with_totals(system, own)).map_err(unsupported)
 }
 
 /// A system on a GPU, by such launches.
@@ -76,7 +78,7 @@ pub fn session(
     launch: &Launch,
     beginning: StartValues,
 ) -> Result<Box<dyn StepSession>, Error> {
-    let kernel = written(&system, launch)?;
+    let kernel = written(&system, launch, system.whole())?;
     if let Launch::Sweep(sweep) = launch {
         let target = device::OnDevice::with_sweep(&kernel, sweep)?;
         let session = OnTarget::new(system, kernel, beginning, target)?;
@@ -86,35 +88,35 @@ pub fn session(
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }
 
-/// A rank's part by such launches on the CUDA cores of the GPU of this number, with what keeps the ghosts of these arrays
-/// right.
+/// A rank's part, with a box of points of its own, by such launches on the CUDA cores of the GPU of this number, with what
+/// keeps the ghosts of these arrays right.
 ///
 /// # Errors
 /// As [`session`].
 pub fn part(
-    system: System,
+    (system, own): (System, Region),
     launch: &Launch,
     beginning: StartValues,
     number: usize,
     ghosts: impl FnOnce(&Rc<Gpu>) -> Result<Box<dyn Ghosts>, Error>,
     arrays: Vec<usize>,
 ) -> Result<Box<dyn StepSession>, Error> {
-    let kernel = written(&system, launch)?;
+    let kernel = written(&system, launch, own)?;
     let target = device::OnDevice::open_nth(number, &kernel.ptx())?;
     let ghosts = ghosts(target.gpu())?;
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?.among(ghosts, arrays)))
 }
 
-/// A system, or a rank's part of it, by such launches, each of which is executed on the CPU instruction by instruction.
+/// A system, or a rank's part of it with a box of points of its own, by such launches, each of which is executed on the CPU instruction by instruction.
 ///
 /// # Errors
 /// [`Error::Unsupported`]: the system has what kernels have no instructions for.
 pub fn emulated(
-    system: System,
+    (system, own): (System, Region),
     launch: &Launch,
     beginning: StartValues,
 ) -> Result<Box<dyn StepSession>, Error> {
-    let kernel = written(&system, launch)?;
+    let kernel = written(&system, launch, own)?;
     let target = emulated::Emulated::new(&kernel);
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }

@@ -12,9 +12,11 @@ pub fn call(numbers: Numbers, emitter: &mut Emitter, function: Function, of: &[N
         Function::Negate => "neg",
         Function::Abs => "abs",
         Function::Sqrt => "sqrt.rn",
+        Function::Add if numbers.exact => "add.rn",
         Function::Add => "add",
+        Function::Subtract if numbers.exact => "sub.rn",
         Function::Subtract => "sub",
-        Function::Multiply => "mul",
+        Function::Multiply => product(numbers),
         Function::Divide => "div.rn",
         Function::Min | Function::And => "min",
         Function::Max | Function::Or => "max",
@@ -39,6 +41,11 @@ pub fn call(numbers: Numbers, emitter: &mut Emitter, function: Function, of: &[N
     emitter.compute(opcode, of)
 }
 
+/// The opcode of a product.
+fn product(numbers: Numbers) -> &'static str {
+    if numbers.exact { "mul.rn" } else { "mul" }
+}
+
 /// The value of a function that PTX has no instruction for.
 fn computed(on: &mut Arithmetic, function: Function, of: &[Number]) -> Number {
     match (function, of) {
@@ -60,14 +67,14 @@ fn power(numbers: Numbers, emitter: &mut Emitter, base: Number, n: i32) -> Numbe
         if rest % 2 == 1 {
             power = Some(match power {
                 None => square,
-                Some(power) => emitter.compute("mul", &[power, square]),
+                Some(power) => emitter.compute(product(numbers), &[power, square]),
             });
         }
         rest /= 2;
         if rest == 0 {
             break;
         }
-        square = emitter.compute("mul", &[square, square]);
+        square = emitter.compute(product(numbers), &[square, square]);
     }
     let one = numbers.immediate(1.0);
     let power = power.unwrap_or(one);

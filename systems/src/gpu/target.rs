@@ -22,7 +22,7 @@ pub trait Target {
     fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error>;
     /// Waits for all launches, and copies rows of an array.
     fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
-    /// Queues a launch of the kernel of a stage.
+    /// Queues a launch of the kernel of a stage, or of that of totals by its number.
     fn launch(
         &mut self,
         stage: usize,

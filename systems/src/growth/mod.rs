@@ -96,7 +96,7 @@ fn sums(
     steps: usize,
 ) -> Result<Vec<(Frozen, Vec<Sum>)>, String> {
     let mut changes = false;
-    system.visit(|part| changes |= matches!(part, Node::Time | Node::Step));
+    system.visit(|part| changes |= matches!(part, Node::Time | Node::Step | Node::Total(_)));
     let last = done + steps - 1;
     let moments = if changes { vec![done, done.midpoint(last), last] } else { vec![last] };
     let mut all: Vec<(Frozen, Vec<Sum>)> = Vec::new();

@@ -36,12 +36,12 @@ pub fn partition(system: &System, sharing: &Sharing) -> Result<Partition, Error>
 fn ring(system: &System, axis: usize) -> Option<bool> {
     let fields = system.fields.iter().enumerate();
     let fields = fields.map(|(number, field)| {
-        (system.program.reach(|array| array.is_of_field(number)), &field.boundary)
+        (system.reads_around(|array| array.is_of_field(number)), &field.boundary)
     });
     let coefficients = system.coefficients.iter().enumerate();
     let coefficients = coefficients.map(|(number, coefficient)| {
         let own = Array::Coefficient(number);
-        (system.program.reach(|array| array == own), &coefficient.boundary)
+        (system.reads_around(|array| array == own), &coefficient.boundary)
     });
     let works = system.works.iter().enumerate().map(|(number, work)| {
         (system.program.reach(|array| array == Array::Work(number)), &work.boundary)

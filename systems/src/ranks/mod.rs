@@ -142,11 +142,12 @@ fn own(
         let exchange = Exchange { post: Rc::clone(post), transfers, arrays, period };
         Box::new(Ghosted::new(inner, exchange)) as Box<dyn StepSession>
     };
+    let own = part.local(part.own);
     let session = match &setup.on {
         On::Cpu => through_host(cpu::session(system, beginning), transfers, arrays),
         On::Emulated => {
             let chosen = plan::emulated(&system, Request::default())?;
-            let inner = gpu::emulated(system, chosen.launch(), beginning)?;
+            let inner = gpu::emulated((system, own), chosen.launch(), beginning)?;
             through_host(inner, transfers, arrays)
         }
         On::Gpu { devices, carrier } => {
@@ -157,7 +158,7 @@ fn own(
             };
             let machine = compute::device::first()?.machine();
             let chosen = plan::on_cuda_cores(&system, machine)?;
-            gpu::part(system, chosen.launch(), beginning, number, ghosts, arrays)?
+            gpu::part((system, own), chosen.launch(), beginning, number, ghosts, arrays)?
         }
     };
     Member::new(part, session, post)
@@ -278,7 +279,7 @@ fn exchanged(system: &System, period: usize) -> Vec<usize> {
         // What a field was one step before has the ghosts that the field had.
         Array::Field { level: 1.., .. } => computed,
         Array::Field { field, .. } => {
-            computed || system.program.reach(|array| array.is_of_field(field)) != [0; 3]
+            computed || system.reads_around(|array| array.is_of_field(field)) != [0; 3]
         }
         _ => false,
     };
@@ -304,7 +305,8 @@ fn read(
         _ if computed => true,
         // Of any level: what a field was one step before has the ghosts that the field had.
         Array::Field { field, .. } => {
-            let mut of_field = system.program.reads().filter(|(array, _)| array.is_of_field(field));
+            let all = system.program.reads().chain(system.totals.reads());
+            let mut of_field = all.filter(|(array, _)| array.is_of_field(field));
             let boundary = &system.fields[field].boundary;
             of_field.any(|(_, offset)| {
                 let from = places(part, (boundary, system.shape.extents()), offset);

@@ -2,13 +2,14 @@
 //! A system that ranks share, as the session of rank 0.
 
 use std::borrow::Cow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::checked::System;
 use crate::evaluate;
 use crate::expression::Array;
 use crate::places::{Places, one_point};
 use crate::session::{Copies, StepSession};
+use crate::totals::Totals;
 use compute::engine::{Session, State};
 use compute::ranks::{Ghosted, Team};
 use problem::{Dtype, Error, Grid, Region, Shape, Values, memory};
@@ -41,6 +42,9 @@ pub struct SystemTeam {
     coefficients: Vec<Grid>,
     /// Steps between two exchanges, where no device tells them.
     period: Option<usize>,
+    totals: Totals,
+    /// Whether each step waits for what they are made of.
+    waits: bool,
 }
 
 impl SystemTeam {
@@ -52,7 +56,9 @@ impl SystemTeam {
         period: Option<usize>,
     ) -> Self {
         let levels = system.fields.iter().map(|field| field.levels).collect();
-        Self { team, levels, numbered: system.numbered(), coefficients, period }
+        let (numbered, totals) = (system.numbered(), system.totals.clone());
+        let waits = system.waits_for_totals();
+        Self { team, levels, numbered, coefficients, period, totals, waits }
     }
 }
 
@@ -81,7 +87,21 @@ impl Session for SystemTeam {
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
-        self.team.advance(steps)
+        if !self.waits {
+            return self.team.advance(steps);
+        }
+        let start = Instant::now();
+        for _ in 0..steps {
+            let reduced = self.totals.together(&self.team.reduce_all()?);
+            self.team.tell_totals(&reduced)?;
+            self.team.advance(1)?;
+        }
+        Ok(start.elapsed())
+    }
+
+    fn reduce(&mut self, _: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        let parts = self.team.reduce_all()?;
+        Ok(Some(self.totals.in_one(&parts)))
     }
 
     fn read(&mut self, array: usize, state: State, region: Region) -> Result<Values, Error> {

@@ -178,7 +178,10 @@ impl SystemSimulation {
             chosen = plan::choose(&counted, request)?;
         }
         let session = match engine {
-            EngineRequest::Emulate => gpu::emulated(counted, chosen.launch(), beginning)?,
+            EngineRequest::Emulate => {
+                let whole = counted.whole();
+                gpu::emulated((counted, whole), chosen.launch(), beginning)?
+            }
             _ => chosen.open(counted, beginning)?,
         };
         Ok(Self { chosen: Some((chosen, steps)), ..Self::with(system, session)? })
@@ -359,6 +362,18 @@ impl SystemSimulation {
     #[must_use]
     pub fn records(&self) -> &[Vec<f64>] {
         &self.records
+    }
+
+    /// What the totals are of the present values, in their order ([`System::totals`]).
+    ///
+    /// # Errors
+    /// There is no memory for a copy of the values, where one is needed, or the device refuses.
+    pub fn totals(&mut self) -> Result<Vec<f64>, Error> {
+        if self.system.totals.is_empty() {
+            return Ok(Vec::new());
+        }
+        let reduced = self.session.reduced(&self.system, self.done)?;
+        Ok(self.system.totals_of(&reduced, self.done))
     }
 
     /// Checks that all values are finite.

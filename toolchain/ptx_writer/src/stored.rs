@@ -42,12 +42,14 @@ pub enum Format {
 pub struct Numbers {
     /// As arrays hold them.
     pub format: Format,
+    /// Whether it computes in f64 whatever arrays hold, and rounds each operation by itself: no product is joined to a sum.
+    pub exact: bool,
 }
 
 impl Numbers {
     /// Whether values are computed in f64.
     pub fn is_wide(self) -> bool {
-        self.format == Format::F64
+        self.exact || self.format == Format::F64
     }
 
     fn is_half(self) -> bool {
@@ -86,9 +88,10 @@ impl Numbers {
 
     /// A stored value.
     pub fn load<A: Address>(self, emitter: &mut Emitter, place: impl Into<Place<A>>) -> Stored {
-        match self.is_half() {
-            true => Stored::Half(emitter.load(B16, place)),
-            false => Stored::Whole(self.load_number(emitter, place)),
+        match self.format {
+            Format::F16 | Format::Bf16 => Stored::Half(emitter.load(B16, place)),
+            Format::F32 => Stored::Whole(emitter.load(F32, place).into()),
+            Format::F64 => Stored::Whole(emitter.load(F64, place).into()),
         }
     }
 
@@ -102,9 +105,10 @@ impl Numbers {
         if count == 1 {
             return vec![self.load(emitter, place)];
         }
-        let values = (0..count).map(|_| match self.is_half() {
-            true => Stored::Half(emitter.register()),
-            false => Stored::Whole(self.register(emitter)),
+        let values = (0..count).map(|_| match self.format {
+            Format::F16 | Format::Bf16 => Stored::Half(emitter.register()),
+            Format::F32 => Stored::Whole(emitter.register::<F32>().into()),
+            Format::F64 => Stored::Whole(emitter.register::<F64>().into()),
         });
         let values: Vec<Stored> = values.collect();
         self.load_into(emitter, place, &values);
@@ -137,6 +141,14 @@ impl Numbers {
 
     /// A stored value as it is computed with.
     pub fn widen(self, emitter: &mut Emitter, stored: Stored) -> Number {
+        match self.as_f32(emitter, stored) {
+            Number::F32(value) if self.exact => emitter.convert(F64, F32, value).into(),
+            number => number,
+        }
+    }
+
+    /// A stored value of at most 32 bits as f32.
+    fn as_f32(self, emitter: &mut Emitter, stored: Stored) -> Number {
         match (stored, self.format) {
             (Stored::Whole(number), _) => number,
             (Stored::Half(half), Format::F16) => emitter.convert(F32, F16, half).into(),

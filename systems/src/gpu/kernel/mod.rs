@@ -16,7 +16,7 @@ use crate::expression::{Array, Node};
 use crate::gpu::many::resident;
 use crate::gpu::numbers;
 use crate::program::{Offset, Operation, Program, Value};
-use compute::device::generated::{MOST_ADDRESSES, NAMES};
+use compute::device::generated::{MOST_ADDRESSES, NAMES, TOTALS};
 use ptx_writer::{
     B32, B64, BLOCK, Emitter, F64, Global, Label, Number, Numbers, Operand, Register, Relation,
     S32, Shared, THREAD, U32, U64,
@@ -32,8 +32,10 @@ mod receivers;
 mod sources;
 mod stream;
 mod tile;
+mod totals;
 
 pub use finish::{Epilogue, TABLES};
+pub use totals::{PARTIAL, TotalsKernel};
 
 /// Tables of a kernel, in the order of their addresses, which come after those of arrays; those that a system does
 /// not need may be anywhere.
@@ -94,6 +96,8 @@ pub struct Kernel {
     receivers: usize,
     /// The kernels of later stages, with the geometry and the places of the first stage.
     pub after: Vec<Self>,
+    /// That of the system's totals, if it has some.
+    pub totals: Option<TotalsKernel>,
 }
 
 impl Kernel {
@@ -147,15 +151,21 @@ impl Kernel {
 
     /// The PTX of it and those that follow.
     pub fn ptx(&self) -> String {
-        let all = [self].into_iter().chain(&self.after);
-        let parts = all.map(|it| it.text.split_at(it.text.find(ENTRY).expect("a kernel")));
-        let parts: Vec<(&str, &str)> = parts.collect();
-        let header = parts.iter().map(|(header, _)| *header).max_by_key(|header| header.len());
-        let mut text = header.unwrap_or_default().to_owned();
-        for ((_, kernel), name) in parts.iter().zip(NAMES) {
-            text += &kernel.replacen(NAMES[0], name, 1);
-        }
+        let steps = [self].into_iter().chain(&self.after).zip(NAMES);
+        let totals = self.totals.iter().map(|it| (&*it.kernel, NAMES[TOTALS]));
+        let all: Vec<(&Self, &str)> = steps.chain(totals).collect();
+        let digits = ptx_writer::functions::digits();
+        let needed = [digits.as_str(), HELD_VALUES].into_iter();
+        let needed = needed.filter(|line| all.iter().any(|(it, _)| it.text.contains(line)));
+        let mut text = HEADER.to_owned() + &needed.collect::<String>();
+        all.iter().for_each(|(it, name)| text += &it.entry(name));
         text
+    }
+
+    /// Its entry by another name, without what stands before it.
+    fn entry(&self, name: &str) -> String {
+        let start = self.text.find(ENTRY).expect("a kernel");
+        self.text[start..].replacen(NAMES[0], name, 1)
     }
 
     /// That of a system, for several steps a launch.
@@ -214,29 +224,41 @@ impl Kernel {
         }
         let shared = match (&chain, march) {
             (None, None) => "",
-            _ => ".extern .shared .align 16 .b8 held_values[];\n",
+            _ => HELD_VALUES,
         };
-        let digits =
-            if writer.emitter.has_digits { ptx_writer::functions::digits() } else { String::new() };
-        let body = writer.emitter.finish();
-        let text = format!(
-            ".version 7.8\n.target sm_80\n.address_size 64\n{digits}{shared}{ENTRY}{}(\n    .param .align \
-             8 .b8 parameters[{}]\n)\n.maxntid {threads}, 1, 1\n.minnctapersm {resident}\n{{\n{body}}}\n",
-            NAMES[0],
-            8 * MOST_ADDRESSES
-        );
+        let text = text(writer.emitter, shared, threads, resident);
         let (tile, receivers) = (chain.map(|(tile, _)| tile), system.receivers.len());
-        let after = Vec::new();
-        Ok(Self { text, geometry, arrays, written, tile, shared_bytes, places, receivers, after })
+        let (after, totals) = (Vec::new(), None);
+        Ok(Self {
+            text,
+            geometry,
+            arrays,
+            written,
+            tile,
+            shared_bytes,
+            places,
+            receivers,
+            after,
+            totals,
+        })
     }
 
     /// A PTX with this kernel and another one, into which instructions have been put.
     pub fn beside(&self, other: &str, finish: &Epilogue) -> String {
         let start = |text: &str| text.find(ENTRY).expect("a kernel");
         let (header, sweep) = other.split_at(start(other));
-        let digits = finish.has_digits || self.text.contains(&ptx_writer::functions::digits());
-        let digits = if digits { ptx_writer::functions::digits() } else { String::new() };
-        format!("{header}{digits}{sweep}\n{}", &self.text[start(&self.text)..])
+        let digits = ptx_writer::functions::digits();
+        let all = [self].into_iter().chain(self.totals.as_ref().map(|it| &*it.kernel));
+        let has = |line: &str| all.clone().any(|it| it.text.contains(line));
+        let mut before = String::new();
+        if finish.has_digits || has(&digits) {
+            before += &digits;
+        }
+        if has(HELD_VALUES) {
+            before += HELD_VALUES;
+        }
+        let totals = self.totals.iter().map(|it| it.kernel.entry(NAMES[TOTALS]));
+        format!("{header}{before}{sweep}\n{}{}", self.entry(NAMES[0]), totals.collect::<String>())
     }
 
     /// Whether receivers get what is there before each step, not after it.
@@ -260,6 +282,18 @@ impl Kernel {
             }
         }
     }
+}
+
+/// The PTX of a kernel by itself, with what it has in shared memory.
+fn text(emitter: Emitter, shared: &str, threads: usize, resident: usize) -> String {
+    let digits = if emitter.has_digits { ptx_writer::functions::digits() } else { String::new() };
+    let body = emitter.finish();
+    format!(
+        "{HEADER}{digits}{shared}{ENTRY}{}(\n    .param .align 8 .b8 parameters[{}]\n)\n.maxntid {threads}, 1, \
+         1\n.minnctapersm {resident}\n{{\n{body}}}\n",
+        NAMES[0],
+        8 * MOST_ADDRESSES
+    )
 }
 
 /// What is known of a kernel before it is written.
@@ -315,6 +349,10 @@ struct Writer<'a> {
     added: Vec<Number>,
 }
 
+/// The first lines of a PTX.
+const HEADER: &str = ".version 7.8\n.target sm_80\n.address_size 64\n";
+/// The shared memory of blocks that have some.
+const HELD_VALUES: &str = ".extern .shared .align 16 .b8 held_values[];\n";
 /// What stands before the name of a kernel.
 const ENTRY: &str = ".visible .entry ";
 /// Of a launch the parameters.
@@ -470,6 +508,10 @@ impl Writer<'_> {
                 let value = point.read(self, array, *offset);
                 match number {
                     0 => sums.push(self.emitter.compute("mul", &[value, weight])),
+                    _ if self.numbers.exact => {
+                        let product = self.emitter.compute("mul.rn", &[value, weight]);
+                        sums[column] = self.emitter.compute("add.rn", &[sums[column], product]);
+                    }
                     _ => {
                         let sum = self.emitter.compute("fma.rn", &[value, weight, sums[column]]);
                         sums[column] = sum;

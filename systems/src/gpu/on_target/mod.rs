@@ -10,6 +10,7 @@ use super::kernel::{Kernel, TABLES, Table};
 use super::listed;
 use super::sweep::FinishedSweep;
 use super::target::Target;
+use totals::Reducing;
 use crate::checked::System;
 use crate::evaluate::{Evaluator, Nothing, Plain};
 use crate::expression::{Array, Node};
@@ -24,6 +25,7 @@ use problem::values::Element;
 use problem::{Dtype, Error, Grid, Region, Values, with_dtype, with_values};
 
 mod stepping;
+mod totals;
 
 /// Steps whose numbers are uploaded together, at most.
 const STEPS: usize = 256;
@@ -59,6 +61,12 @@ pub struct OnTarget<T> {
     records: usize,
     /// For how many steps there is room.
     kept: usize,
+    /// What reduces the values for totals, if there are some.
+    totals: Option<Reducing>,
+    /// Whether each step waits for what the reductions are before it.
+    waits: bool,
+    /// What they are, if somebody has told it for the next step.
+    told: Option<Vec<f64>>,
     /// Of a chain the step at which the last launch began, and how many it took.
     last: Option<(usize, usize)>,
     /// Steps that are done or queued.
@@ -98,7 +106,8 @@ impl<T: Target> OnTarget<T> {
         let own = numbers(system.dtype);
         let count = (system.program.scalars.len() + system.sources.len()).max(1);
         let steps = kernel.tile.map_or(1, |tile| tile.steps);
-        let portion = (NUMBERS / count).clamp(steps, STEPS);
+        let waits = system.waits_for_totals();
+        let portion = if waits { 1 } else { (NUMBERS / count).clamp(steps, STEPS) };
         let numbers = target.allocate("numbers", portion * count * own.bytes())?;
         let entries: Vec<u8> = bytemuck::cast_slice(&kernel.places.entries).to_vec();
         let values = convert(system.dtype, kernel.places.values.iter().copied());
@@ -134,7 +143,11 @@ impl<T: Target> OnTarget<T> {
         }
         let kept = (RECORDS / receivers.len().max(1)).clamp(steps, RECORDS / 64);
         let records = target.allocate("records", kept * receivers.len().max(1) * own.bytes())?;
+        let totals = kernel.totals.as_ref().map(|it| Reducing::new(&system, it, &mut target));
         Ok(Self {
+            totals: totals.transpose()?,
+            waits,
+            told: None,
             system,
             kernel,
             sweep: None,
@@ -167,11 +180,11 @@ impl<T: Target> OnTarget<T> {
         Self { ghosts: Some((ghosts, arrays)), ..self }
     }
 
-    /// Has the ghosts be right for so many more steps, if there are some.
-    fn refresh(&mut self, steps: usize) -> Result<(), Error> {
+    /// Has the ghosts be right for so many more steps, if there are some; or got anew.
+    fn refresh(&mut self, steps: usize, anew: bool) -> Result<(), Error> {
         let Some((mut ghosts, numbers)) = self.ghosts.take() else { return Ok(()) };
         let mut renewed = Ok(());
-        if ghosts.left() < steps {
+        if anew || ghosts.left() < steps {
             let numbered = self.system.numbered();
             let arrays: Vec<usize> =
                 numbers.iter().map(|number| self.array(numbered[*number])).collect();
@@ -217,8 +230,9 @@ impl<T: Target> OnTarget<T> {
         self.target.sweep(entry, extents, parameters)
     }
 
-    /// Uploads the numbers of so many steps and of some that follow, if they are not there. The place of the first.
-    fn numbers(&mut self, step: usize, steps: usize) -> Result<u64, Error> {
+    /// Uploads the numbers of so many steps and of some that follow, if they are not there; those that are made of totals, with
+    /// what the reductions are. The place of the first.
+    fn numbers(&mut self, step: usize, steps: usize, reduced: &[f64]) -> Result<u64, Error> {
         let (first, count) = self.numbers_of;
         let scalars = self.system.program.scalars.iter();
         let added = self.system.sources.iter().map(|source| &source.add);
@@ -227,10 +241,11 @@ impl<T: Target> OnTarget<T> {
         // Numbers that do not change are operands, but for those of listed sources.
         let changing = listed::is_needed(&self.system)
             || nodes.iter().any(|node| !matches!(node, Node::Number(_)));
-        if changing && !(first <= step && step + steps <= first + count) {
+        let is_there = first <= step && step + steps <= first + count;
+        if changing && (self.waits || !is_there) {
             let of_step = |step: usize| {
                 let system = &self.system;
-                let evaluator = Evaluator::new(system, Plain, &Nothing, step as f64);
+                let evaluator = Evaluator::new(system, Plain, &Nothing, step as f64).knowing(reduced);
                 nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
             };
             let bytes = convert(self.system.dtype, (step..step + self.portion).flat_map(of_step));
@@ -256,9 +271,10 @@ impl<T: Target> OnTarget<T> {
     /// Queues one step, or of a chain up to those of a launch, and that it is noted at a place for so many steps
     /// what receivers have: before each step, or after it ([`Kernel::notes_before`]).
     fn queue(&mut self, steps: usize, slot: usize) -> Result<(), Error> {
-        self.refresh(steps)?;
+        let reduced = self.reduced_before()?;
+        self.refresh(steps, false)?;
         let done = self.done;
-        let numbers = self.numbers(done, steps)?;
+        let numbers = self.numbers(done, steps, &reduced)?;
         self.sweep(numbers)?;
         for stage in 0..=self.kernel.after.len() {
             let addresses = self.addresses(stage, (numbers, slot), steps);

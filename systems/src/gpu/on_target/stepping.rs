@@ -68,6 +68,14 @@ impl<T: Target> Session for OnTarget<T> {
         self.target.capture(array, rows, (view.shape(), dtype))
     }
 
+    fn reduce(&mut self, _: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        if self.totals.is_none() { Ok(None) } else { self.reduce_now().map(Some) }
+    }
+
+    fn take_totals(&mut self, reduced: &[f64]) {
+        self.told = Some(reduced.to_vec());
+    }
+
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         let levels = &self.fields[0];
         let pair = [levels[0], *levels.last().expect("an array to take the next values")];

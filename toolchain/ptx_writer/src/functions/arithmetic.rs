@@ -54,7 +54,7 @@ impl<'a> Arithmetic<'a> {
 
     /// Arithmetic of f64 among it.
     pub fn wide(&mut self) -> Arithmetic<'_> {
-        Arithmetic { emitter: self.emitter, numbers: Numbers { format: Format::F64 } }
+        Arithmetic { emitter: self.emitter, numbers: Numbers { format: Format::F64, exact: false } }
     }
 
     /// Whether it is f64.

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Totals: numbers that all points of the present values make together, such as mass and energy.
+//!
+//! A total is an expression of reductions ([`Reduction`]): sums over the grid, smallest and largest values. What is reduced
+//! is computed in f64 from the values as they are stored, by one order of operations without fused ones; sums are exact to
+//! some hundred bits ([`exact`]). So neither an engine nor the number of threads or ranks changes a total, but for what
+//! functions such as exp differ in.
+
+use serde::{Deserialize, Serialize};
+use transform::Stencil;
+
+use crate::checked::System;
+use crate::description::TotalText;
+use crate::evaluate::{Evaluator, Nothing, Plain};
+use crate::expression::{Array, Fold, Node, Purpose, Reduction, Scope};
+use crate::program::{Offset, Program};
+use problem::Region;
+use problem::error::Mistake;
+
+pub mod exact;
+mod rows;
+
+pub use exact::Partial;
+pub use rows::reduce;
+
+/// The totals of a system.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Their names.
+    pub names: Vec<String>,
+    /// What each is made of: reductions and what is one number for a step.
+    pub values: Vec<Node>,
+    /// The reductions.
+    pub reductions: Vec<Reduction>,
+    /// What is reduced, as operations on a point.
+    pub program: Program,
+}
+
+impl Totals {
+    /// Checks the totals of a description, and names them in the scope, each for those that follow.
+    ///
+    /// # Errors
+    /// One is no total, or takes too much.
+    pub fn new(
+        texts: &[TotalText],
+        stencils: &[Stencil],
+        scope: &mut Scope,
+    ) -> Result<Self, Mistake> {
+        let mut totals = Self::default();
+        for TotalText { name, value, region } in texts {
+            let region = match region {
+                Some(region) => Some(scope.condition(region, Purpose::Reduced)?),
+                None => None,
+            };
+            let node = scope.total(value, region.as_ref(), &mut totals.reductions)?;
+            // Here, so that what is wrong is told with its text.
+            totals.program =
+                Program::of_values(stencils, totals.reductions.iter().map(|it| &it.value))
+                    .map_err(|what| value.wrong(what))?;
+            scope.totals.push((name.as_str().to_owned(), node.clone()));
+            totals.names.push(name.as_str().to_owned());
+            totals.values.push(node);
+        }
+        Ok(totals)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// How each reduction makes one number of all.
+    pub fn folds(&self) -> impl ExactSizeIterator<Item = Fold> {
+        self.reductions.iter().map(|reduction| reduction.fold)
+    }
+
+    /// What each reduction is in two parts, of those of parts of the grid in the order of the parts.
+    #[must_use]
+    pub fn in_one(&self, parts: &[Vec<Partial>]) -> Vec<Partial> {
+        let one = |(number, fold): (usize, Fold)| {
+            let of_parts = parts.iter().map(|part| part[number]);
+            of_parts.fold(exact::nothing(fold), |a, b| exact::both(fold, a, b))
+        };
+        self.folds().enumerate().map(one).collect()
+    }
+
+    /// What each reduction is, of those of parts of the grid in the order of the parts.
+    #[must_use]
+    pub fn together(&self, parts: &[Vec<Partial>]) -> Vec<f64> {
+        let all = self.in_one(parts);
+        self.folds().zip(all).map(|(fold, part)| exact::value(fold, part)).collect()
+    }
+
+    /// How far a reduction reads around a point (z, y, x).
+    #[must_use]
+    pub fn reach(&self) -> [usize; 3] {
+        self.program.reach(|_| true)
+    }
+
+    /// What is read, each as often as it is read.
+    pub fn reads(&self) -> impl Iterator<Item = (Array, Offset)> {
+        self.program.reads()
+    }
+}
+
+impl System {
+    /// The names of its totals.
+    pub fn totals(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.totals.names.iter().map(String::as_str)
+    }
+
+    /// What its totals are after so many steps, of the values of its reductions.
+    pub(super) fn totals_of(&self, reduced: &[f64], step: usize) -> Vec<f64> {
+        let evaluator = Evaluator::new(self, Plain, &Nothing, step as f64).knowing(reduced);
+        self.totals.values.iter().map(|node| evaluator.at(node, [0; 3])).collect()
+    }
+
+    /// Whether an equation or a source is made of totals, so that each step waits for all points of the one before.
+    #[must_use]
+    pub(super) fn waits_for_totals(&self) -> bool {
+        let mut waits = false;
+        let mut see = |node: &Node| waits |= matches!(node, Node::Total(_));
+        self.visit(&mut see);
+        self.sources.iter().for_each(|source| source.add.visit(&mut see));
+        waits
+    }
+
+    /// That no step waits for all points of the one before, so that several can be taken at once.
+    ///
+    /// # Errors
+    /// One does.
+    pub(super) fn check_waits_for_no_total(&self) -> Result<(), String> {
+        match self.waits_for_totals() {
+            true => Err("each step waits for totals of the one before".into()),
+            false => Ok(()),
+        }
+    }
+
+    /// How far equations and totals read of arrays that are chosen, along each axis.
+    pub(super) fn reads_around(&self, chosen: impl Fn(Array) -> bool) -> [usize; 3] {
+        let [step, total] = [&self.program, &self.totals.program].map(|it| it.reach(&chosen));
+        std::array::from_fn(|axis| step[axis].max(total[axis]))
+    }
+
+    /// All its points.
+    pub(super) fn whole(&self) -> Region {
+        Region::whole(self.shape)
+    }
+}
