@@ -117,6 +117,14 @@ pub trait Snapshot {
     fn records(&self) -> &[Vec<f64>] {
         &[]
     }
+
+    /// Whether the condition holds at which the computation has come to its end, if it has one.
+    ///
+    /// # Errors
+    /// The device refuses, or there is no memory for a copy.
+    fn has_ended(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 /// A copy of what a view shows of an array, made before this returns.

@@ -48,6 +48,8 @@ pub struct System {
     pub(super) sources: Vec<Source>,
     /// What all points make together.
     pub(super) totals: Totals,
+    /// Where a run has come to its end, if a condition says it.
+    pub(super) end: Option<Node>,
     /// Points whose values engines record.
     pub(super) receivers: Vec<Receiver>,
     /// What is recorded of them.
@@ -105,6 +107,7 @@ impl System {
             works: Vec::new(),
             sources: Vec::new(),
             totals: Totals::default(),
+            end: None,
             receivers: Vec::new(),
             traces: Vec::new(),
             program: Program::default(),
@@ -114,6 +117,10 @@ impl System {
             warnings: Vec::new(),
         };
         system.totals = Totals::new(&description.totals, &system.stencils, &mut scope)?;
+        system.end = match &description.end {
+            Some(end) => Some(scope.condition(end, Purpose::EachStep)?),
+            None => None,
+        };
         description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
         for text in &description.coefficients {
             let start = system.start(&text.start, (&scope, Purpose::Start), folder)?;

@@ -32,6 +32,8 @@ pub struct Description {
     /// The time at which a run ends, instead of [`Description::steps`]: the time step is made as much shorter as a whole number of
     /// steps needs.
     pub until: Option<Text>,
+    /// A condition on totals, after which a run has come to its end, such as `change < 1e-9`.
+    pub end: Option<Text>,
     /// Numbers by name.
     pub constants: Vec<(Text, Text)>,
     /// Expressions by name.
@@ -222,6 +224,7 @@ impl Description {
             dt: text("the time step", 1),
             steps: 0,
             until: None,
+            end: None,
             constants: Vec::new(),
             terms: Vec::new(),
             stencils: Vec::new(),
@@ -356,6 +359,12 @@ impl Description {
         let region = Some(text(&format!("the points of the total '{name}'"), region));
         self.totals.push(TotalText { name: own(name), value, region });
         self
+    }
+
+    /// With a condition on totals, after which a run has come to its end.
+    #[must_use]
+    pub fn end(self, condition: &str) -> Self {
+        Self { end: Some(text("the end", condition)), ..self }
     }
 
     /// How rates of change are integrated.

@@ -6,14 +6,15 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use transform::stencil_file;
 
 use super::description::{
     Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText,
-    StartText, StencilText, Table, WorkText,
+    StartText, StencilText, Table, TotalText, WorkText,
 };
 use super::text::Text;
 use problem::Dtype;
@@ -49,6 +50,8 @@ struct File {
     coefficients: Tables<CoefficientTable>,
     #[serde(default)]
     work: Tables<WorkTable>,
+    #[serde(default)]
+    totals: Tables<TotalTable>,
     #[serde(default)]
     sources: Vec<SourceTable>,
     #[serde(default)]
@@ -88,6 +91,44 @@ struct FieldTable {
 struct WorkTable {
     value: Strings,
     boundary: Option<Strings>,
+}
+
+/// A total of all points, or one of some.
+enum TotalTable {
+    All(String),
+    Some(SomeTable),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SomeTable {
+    value: Strings,
+    r#where: Option<Strings>,
+}
+
+impl<'de> Deserialize<'de> for TotalTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TotalVisitor)
+    }
+}
+
+/// An untagged enum would lose the places.
+struct TotalVisitor;
+
+impl<'de> Visitor<'de> for TotalVisitor {
+    type Value = TotalTable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an expression in quotes, or a table such as { value = \"sum(u)\", where = \"x < 1\" }")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<TotalTable, E> {
+        Ok(TotalTable::All(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TotalTable, A::Error> {
+        Ok(TotalTable::Some(SomeTable::deserialize(MapAccessDeserializer::new(map))?))
+    }
 }
 
 #[derive(Deserialize)]
@@ -275,6 +316,7 @@ impl Reader {
             tables: self.each(&file.tables, |_, table| Ok(self.table(table.get_ref())))?,
             fields: self.fields(&file.fields)?,
             works: self.list(&file.work, |name, table| self.work(name, table)),
+            totals: self.totals(&file.totals),
             method: self.choice(file.time.get_ref().method.as_ref())?,
             coefficients: self
                 .list(&file.coefficients, |name, table| self.coefficient(name, table)),
@@ -353,6 +395,19 @@ impl Reader {
         let Some(name) = name else { return Ok(T::default()) };
         let parsed = name.get_ref().parse();
         parsed.map_err(|error: UnknownName| self.string(name).wrong(error.to_string()))
+    }
+
+    fn totals(&self, tables: &Tables<TotalTable>) -> Vec<TotalText> {
+        let all = self.each(tables, |name, table| {
+            let (value, region) = match table.get_ref() {
+                TotalTable::All(text) => (self.place(table.span(), text), None),
+                TotalTable::Some(SomeTable { value, r#where }) => {
+                    (self.string(value), r#where.as_ref().map(|it| self.string(it)))
+                }
+            };
+            Ok(TotalText { name: name.clone(), value, region })
+        });
+        all.expect("nothing is refused").into_iter().map(|(_, total)| total).collect()
     }
 
     fn work(&self, name: Text, table: &WorkTable) -> WorkText {

@@ -2,7 +2,7 @@
 //! What an engine of systems does.
 
 use std::borrow::Cow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::checked::System;
 use super::evaluate::Values;
@@ -89,6 +89,30 @@ pub trait StepSession: Session {
             None => totals::reduce(system, &*self.values(None)?, whole, step),
         };
         Ok(system.totals.together(&[parts]))
+    }
+
+    /// Takes steps, and what the reductions of a system's totals are after the first so many, and after each so many more; how
+    /// long it all took.
+    ///
+    /// # Errors
+    /// As [`StepSession::reduced`].
+    fn advance_and_reduce(
+        &mut self,
+        (system, done): (&System, usize),
+        steps: usize,
+        (first, every): (usize, usize),
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let start = Instant::now();
+        let (mut taken, mut all) = (0, Vec::new());
+        for look in (first..=steps).step_by(every) {
+            self.advance(look - taken)?;
+            taken = look;
+            all.push(self.reduced(system, done + look)?);
+        }
+        if taken < steps {
+            self.advance(steps - taken)?;
+        }
+        Ok((start.elapsed(), all))
     }
 
     /// The present values of some fields at some points, given by field and place in C order.

@@ -70,6 +70,7 @@ impl System {
             works: self.works.clone(),
             // Whoever reduces has the whole system.
             totals: Totals::default(),
+            end: None,
             sources: Vec::new(),
             receivers: Vec::new(),
             stages: vec![program.clone()],

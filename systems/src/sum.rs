@@ -36,7 +36,7 @@ pub fn job(system: &System) -> Result<Job, String> {
     if !system.receivers.is_empty() {
         return Err("receivers record each step".into());
     }
-    if !system.totals.is_empty() {
+    if !system.totals.is_empty() || system.end.is_some() {
         return Err("totals are taken of its values".into());
     }
     if let Some(lost) = system.coefficients.iter().find_map(|one| lost(system, one)) {

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::plan::Forecast;
 use files::record::Waited;
@@ -19,6 +19,16 @@ mod verification;
 
 pub use text::FEW;
 pub use verification::{Mode, Verification};
+
+/// Totals with their names, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals(pub Vec<(String, f64)>);
+
+impl Serialize for Totals {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
 
 /// What one run found. Serialised, it is the JSON report, which has the same fields for every problem; its human form is
 /// its `Display`.
@@ -106,6 +116,8 @@ pub struct Report {
     pub growth: Option<WaveGrowth>,
     /// The largest values of each field of a system before and after the steps; null where nobody looked after the last one.
     pub values: Option<Vec<FieldGrowth>>,
+    /// The totals of a system after the last step, by name; null where nobody asked for them. One that is no number is null.
+    pub totals: Option<Totals>,
     /// Version of this program.
     pub version: &'static str,
     /// The device.
@@ -333,6 +345,7 @@ impl Report {
             rounded_coefficients: Vec::new(),
             growth: None,
             values: None,
+            totals: None,
             version: env!("CARGO_PKG_VERSION"),
             device: facts.device,
             arithmetic: facts.arithmetic,

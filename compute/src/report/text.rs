@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Lost, Mode, Report, Verification};
+use super::{Lost, Mode, Report, Verification, Totals};
 use crate::plan::depth;
 use problem::Jump;
 use problem::check::field_growth::FieldGrowth;
@@ -198,6 +198,10 @@ impl Report {
         if let Some(values) = &self.values {
             let values: Vec<String> = values.iter().map(FieldGrowth::to_string).collect();
             line("values", &values.join("; "))?;
+        }
+        if let Some(Totals(totals)) = &self.totals {
+            let told = totals.iter().map(|(name, value)| format!("{name} {value}"));
+            line("totals", &told.collect::<Vec<_>>().join("; "))?;
         }
         let mut speed = String::new();
         if self.failed() {

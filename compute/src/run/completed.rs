@@ -39,6 +39,11 @@ pub trait Completed {
         &[]
     }
 
+    /// What totals were every so many steps: rows of the step, the time and each total.
+    fn series(&self) -> &[Vec<f64>] {
+        &[]
+    }
+
     /// Measures how long the steps and a copy take. The values are lost.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! What is written of a computation: its end, and what it comes to on the way.
 
 mod checkpoints;
+mod ends;
 mod film;
 mod finite;
 mod index;
@@ -15,6 +16,7 @@ mod writer;
 mod written;
 
 pub use checkpoints::{Checkpoints, Every};
+pub use ends::Ends;
 pub use film::Film;
 pub use finite::Finite;
 pub use pattern::{Pattern, PatternError};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::choice::one_of;
-use super::file_args::FileArgs;
+use super::file_args::{FileArgs, Series};
 use super::number::{steps, whole};
 use super::sharing::SharingArgs;
 use compute::engine::EngineRequest;
@@ -52,6 +52,10 @@ pub struct ComputationArgs {
     /// each, as .npy or else as .csv
     #[arg(long, value_name = "FILE")]
     pub receivers: Option<PathBuf>,
+    /// Of a system: write its totals every K steps, a row with the step, the time and each total, as .npy or else as .csv
+    /// [default: about a thousand rows]
+    #[arg(long, value_name = "FILE[,K]", allow_hyphen_values = true)]
+    pub series: Option<Series>,
     /// What to compare with the plain stencil in f64 [default: every point after all steps if that
     /// takes about a second, else a sample]; of a system, which steps with f64: full, every one at every point;
     /// sample, the default, the first, the middle and the last one

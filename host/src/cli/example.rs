@@ -26,7 +26,7 @@ Examples:
 Exit codes: as those of `host run`.";
 
 /// Options of a computation, none of which a file that is only written is changed by.
-const COMPUTED: [&str; 31] = [
+const COMPUTED: [&str; 32] = [
     "size",
     "steps",
     "dtype",
@@ -37,6 +37,7 @@ const COMPUTED: [&str; 31] = [
     "jump",
     "input",
     "receivers",
+    "series",
     "verify",
     "time",
     "json",

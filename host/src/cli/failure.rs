@@ -194,6 +194,9 @@ pub enum Failure {
     /// Records of receivers that there are not.
     #[error("there are no receivers to be recorded")]
     NoReceivers,
+    /// A series of totals that there are not.
+    #[error("there are no totals to be written")]
+    NoTotals,
     /// Values that are to be those of no field.
     #[error("--input '{text}' names none of the system's fields, which are {}", fields.join(", "))]
     NoField {

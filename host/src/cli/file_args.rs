@@ -64,32 +64,83 @@ pub struct FileArgs {
     /// looked at in at most 2 % of the time, before each file and checkpoint, and in the end
     #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = counted)]
     pub check_finite: Option<usize>,
-    /// End before --steps if no value changes by more in a step, on average over K steps [default: 100]
-    #[arg(long, value_name = "TOLERANCE[,K]", allow_hyphen_values = true)]
+    /// End before --steps if no value changes by more in a step, on average over K steps [default: 100]; of a system also if a
+    /// condition on its totals holds, such as "change < 1e-9", which is looked at every K steps
+    #[arg(long, value_name = "TOLERANCE|CONDITION[,K]", allow_hyphen_values = true)]
     pub until: Option<Until>,
 }
 
-/// When a computation has come to a steady state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// When a computation has come to its end.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Until {
-    /// The change of a value in a step.
-    pub tolerance: f64,
+    /// What holds then.
+    pub when: When,
     /// Steps between two looks.
     pub every: usize,
+}
+
+/// What holds at the end of a computation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum When {
+    /// No value changes by more in a step.
+    Steady(f64),
+    /// A condition on the totals of a system.
+    Condition(String),
 }
 
 impl FromStr for Until {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (tolerance, every) = text.split_once(',').unwrap_or((text, "100"));
-        let tolerance = tolerance.trim().parse::<f64>().ok().filter(|t| *t > 0.0 && t.is_finite());
-        match (tolerance, counted(every.trim())) {
-            (Some(tolerance), Ok(every)) => Ok(Self { tolerance, every }),
-            _ => Err("give a change of a value in a step above 0, such as 1e-6, and if you like every how many \
-                      steps to look, such as 1e-6,50"
+        // A condition has commas of its own, as in max(a, b) < 1.
+        let is_word = |text: &str| text.trim().chars().all(|it| it.is_alphanumeric() || it == '-');
+        let parts = text.rsplit_once(',').filter(|(_, every)| is_word(every));
+        let (when, every) = parts.unwrap_or((text, "100"));
+        let when = match when.trim().parse::<f64>() {
+            Ok(tolerance) => Some(tolerance).filter(|it| *it > 0.0 && it.is_finite()).map(When::Steady),
+            Err(_) if when.contains(['<', '>', '=']) => Some(When::Condition(when.trim().to_owned())),
+            Err(_) => None,
+        };
+        match (when, counted(every.trim())) {
+            (Some(when), Ok(every)) => Ok(Self { when, every }),
+            _ => Err("give a change of a value in a step above 0, such as 1e-6, or a condition on totals of a system, such \
+                      as \"change < 1e-9\", and if you like every how many steps to look, such as 1e-6,50"
                 .into()),
         }
+    }
+}
+
+/// Where totals go, and how often.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The file.
+    pub path: PathBuf,
+    /// Steps between two rows, if they are given.
+    every: Option<usize>,
+}
+
+impl Series {
+    /// Steps between two rows in a run of so many.
+    #[must_use]
+    pub fn every(&self, steps: usize) -> usize {
+        const ROWS: usize = 1000;
+        self.every.unwrap_or((steps / ROWS).max(1))
+    }
+}
+
+impl FromStr for Series {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = |text: &str| !text.is_empty() && text.chars().all(|it| it.is_ascii_digit());
+        let (path, every) = match text.rsplit_once(',').filter(|(_, every)| digits(every)) {
+            Some((path, every)) => (path, Some(counted(every)?)),
+            None => (text, None),
+        };
+        if path.is_empty() {
+            return Err("give a file, and if you like every how many steps to write: mass.csv,10".into());
+        }
+        Ok(Self { path: path.into(), every })
     }
 }
 

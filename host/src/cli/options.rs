@@ -73,6 +73,8 @@ const CATALOGUE: OfProblem =
     [Works, Refused("leave out the file: the catalogue is one of stencils")];
 const RECEIVERS: OfProblem =
     [Refused("a system's file has them under [[receivers]]: field = \"u\", at = [y, x]"), Works];
+const TOTALS: OfProblem =
+    [Refused("a system's file has them under [totals]: mass = \"sum(u)*h^2\""), Works];
 const FIELDS: OfProblem = [Refused("leave it out: a stencil has one grid"), Works];
 
 const NUMBERS: OfProblem =
@@ -84,7 +86,7 @@ const fn row(option: &'static str, run: OfProblem, plan: OfProblem, example: Tak
 }
 
 /// All options.
-const OPTIONS: [Row; 50] = [
+const OPTIONS: [Row; 51] = [
     row("NAME", BOTH, BOTH, Works),
     row("stencil", BOTH, BOTH, Missing),
     row("weights", STENCILS, STENCILS, Missing),
@@ -106,6 +108,7 @@ const OPTIONS: [Row; 50] = [
     row("start", STARTS, NONE, Missing),
     row("seed", SEEDS, NONE, Missing),
     row("receivers", RECEIVERS, NONE, Works),
+    row("series", TOTALS, NONE, Works),
     row("verify", BOTH, NONE, Works),
     row("time", BOTH, NONE, Works),
     row("machine", NONE, BOTH, Missing),

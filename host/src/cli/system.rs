@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::computation_args::ComputationArgs;
-use super::file_args::FileArgs;
+use super::file_args::{FileArgs, Until, When};
 use super::files::CommandFiles;
 use super::input;
 use super::resumed::Resumed;
@@ -17,7 +17,7 @@ use files::record::Units;
 use problem::check::verify::Verify;
 use problem::observe::Observer;
 use problem::{Error, Grid, Shape};
-use systems::{Asked, Description, System, SystemSimulation};
+use systems::{Asked, Description, System, SystemSimulation, Text};
 
 /// Whether a name is that of a system's file.
 pub fn is_file(name: &str) -> bool {
@@ -49,11 +49,17 @@ pub fn system(
     }
     set::apply(&mut description, &args.set, args.dt.as_deref()).map_err(Error::from)?;
     description.dtype = args.dtype.unwrap_or(description.dtype);
+    if let Some(Until { when: When::Condition(condition), .. }) = &args.files.until {
+        description.end = Some(Text::new("--until", condition));
+    }
     let system = System::new(&description, folder)?.with_chain(args.chain).with_jump(args.jump);
     let steps = args.steps.unwrap_or(system.steps());
     let system = system.with_steps(steps);
     if args.receivers.is_some() && system.receivers().len() == 0 {
         return Err(Failure::NoReceivers);
+    }
+    if args.series.is_some() && system.totals().len() == 0 {
+        return Err(Failure::NoTotals);
     }
     Ok(system)
 }
@@ -89,6 +95,9 @@ pub fn task<'a>(
             Some(resumed) => SystemSimulation::resumed(system, &asked, resumed.state())?,
         };
         let mut simulation = simulation.control(around.control).time(args.measured());
+        if let Some(series) = &args.series {
+            simulation = simulation.with_series(series.every(steps))?;
+        }
         let rounded = simulation.rounded_coefficients().iter();
         rounded.map(remedy::of_rounded_coefficient).for_each(|text| warn(&text));
         let growth = simulation.foresee_growth(steps - done).into_iter();
@@ -102,6 +111,7 @@ pub fn task<'a>(
         fields: system.fields().map(str::to_owned).collect(),
         units: units(system),
         receivers: system.receivers().map(name).collect(),
+        totals: system.totals().map(str::to_owned).collect(),
         warnings: system.warnings().to_vec(),
         seed: None,
         read: [None, args.input.clone().or(args.files.resume.clone())],
@@ -171,7 +181,7 @@ pub fn problem(system: &System) -> Problem {
 
 /// Of so many steps those that are taken while nobody looks at the fields.
 fn unseen(files: &FileArgs, steps: usize) -> usize {
-    let looks = [files.every, files.check_finite, files.until.map(|until| until.every)];
+    let looks = [files.every, files.check_finite, files.until.as_ref().map(|until| until.every)];
     let looks = looks.into_iter().flatten().fold(steps, usize::min);
     // A checkpoint may be due at any step.
     if files.checkpoint.is_some() { 1 } else { looks }
@@ -200,7 +210,8 @@ fn compute(
     let compared = if verify == Verify::Sample && steps > 0 { &compared[..] } else { &[] };
     simulation.compare_all(verify == Verify::Full);
     simulation.run(steps, compared, observer)?;
-    simulation.check_finite()
+    simulation.check_finite()?;
+    simulation.totals().map(drop)
 }
 
 #[cfg(test)]

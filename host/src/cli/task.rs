@@ -20,6 +20,8 @@ pub struct Task<'a> {
     pub units: Units,
     /// The names of what receivers record.
     pub receivers: Vec<String>,
+    /// The names of totals.
+    pub totals: Vec<String>,
     /// What is said before it is computed.
     pub warnings: Vec<String>,
     /// Of random values to start with.

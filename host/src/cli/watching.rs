@@ -5,12 +5,12 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::file_args::{FileArgs, Outputs};
+use super::file_args::{FileArgs, Outputs, When};
 use super::files::CommandFiles;
 use super::{Failure, warn};
 use files::io::checkpoint;
 use files::io::{Staged, is_stream, space};
-use files::record::{Checkpoints, Finite, Snapshots, Steady, Waited};
+use files::record::{Checkpoints, Ends, Finite, Snapshots, Steady, Waited};
 use problem::observe::{By, Observer, Observers, Snapshot};
 use problem::{Dtype, Error, ErrorKind, Shape};
 
@@ -33,6 +33,8 @@ pub struct Problem {
 /// Those who look.
 pub struct Watching {
     steady: Option<Steady>,
+    /// Of a system with a condition, and how that is written.
+    ends: Option<(Ends, String)>,
     finite: Option<Finite>,
     another: Option<Another>,
     snapshots: Option<Snapshots>,
@@ -80,21 +82,32 @@ impl Watching {
             Checkpoints::new(output, every, title.clone(), hash.clone(), ends)
                 .after(snapshots.as_ref().map(Snapshots::written))
         });
+        let (mut steady, mut ends, mut tolerance) = (None, None, 0.0);
+        if let Some(until) = &args.until {
+            match &until.when {
+                When::Steady(of) => {
+                    tolerance = *of;
+                    steady = Some(Steady::new(tolerance, until.every));
+                }
+                When::Condition(text) => ends = Some((Ends::new(until.every), text.clone())),
+            }
+        }
         Ok(Self {
-            steady: args.until.map(|until| Steady::new(until.tolerance, until.every)),
+            steady,
+            ends,
             finite: args.check_finite.map(|every| Finite { every }),
             another: by.map(Another),
             snapshots,
             checkpoints,
             waited: None,
             series: outputs.is_some_and(|outputs| outputs.every.is_some() && !outputs.is_film()),
-            tolerance: args.until.map_or(0.0, |until| until.tolerance),
+            tolerance,
         })
     }
 
     /// All of them.
     pub fn observers(&mut self) -> Observers<'_> {
-        let Self { steady, finite, another, snapshots, checkpoints, .. } = self;
+        let Self { steady, ends, finite, another, snapshots, checkpoints, .. } = self;
         let mut all: Vec<&mut dyn Observer> = Vec::new();
         // In this order: what is not finite is not written, and a checkpoint is of what is on the disk.
         all.extend(another.iter_mut().map(|observer| observer as &mut dyn Observer));
@@ -102,6 +115,7 @@ impl Watching {
         all.extend(snapshots.iter_mut().map(|observer| observer as &mut dyn Observer));
         all.extend(checkpoints.iter_mut().map(|observer| observer as &mut dyn Observer));
         all.extend(steady.iter_mut().map(|observer| observer as &mut dyn Observer));
+        all.extend(ends.iter_mut().map(|(observer, _)| observer as &mut dyn Observer));
         Observers(all)
     }
 
@@ -169,7 +183,19 @@ impl Watching {
     /// What is to be said besides: lines of the report, or a warning.
     pub fn told(&self, step: usize) -> String {
         let snapshots = self.waited.map(|waited| format!("snapshots  {waited}\n"));
-        snapshots.unwrap_or_default() + &self.steady(step).unwrap_or_default()
+        snapshots.unwrap_or_default()
+            + &self.steady(step).unwrap_or_default()
+            + &self.end(step).unwrap_or_default()
+    }
+
+    /// What is to be said of the condition at which it was to end.
+    fn end(&self, step: usize) -> Option<String> {
+        let (ends, text) = self.ends.as_ref()?;
+        if !ends.is_reached() {
+            warn(&format!("after step {step} it does not hold yet: {text}"));
+            return None;
+        }
+        Some(format!("end        after step {step}: {text}\n"))
     }
 
     /// What is to be said of the steady state.

@@ -180,14 +180,6 @@ impl Scope {
         node
     }
 
-    /// A condition on totals.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn condition_on_totals(&self, text: &Text) -> Result<Node, Mistake> {
-        self.check(text, Purpose::EachStep, Type::Condition)
-    }
-
     /// Whether the system has something of this name.
     fn has(&self, name: &str) -> bool {
         let Self { fields, coefficients, works, stencils, tables, .. } = self;

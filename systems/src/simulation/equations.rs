@@ -91,6 +91,11 @@ pub struct SystemSimulation {
     /// Whether all steps are compared.
     compares_all: bool,
     records: Vec<Vec<f64>>,
+    /// Steps between two rows of totals, if they are wanted, and the rows.
+    series: Option<usize>,
+    rows: Vec<Vec<f64>>,
+    /// The totals after so many steps that somebody asked for last.
+    told: Option<(usize, Vec<f64>)>,
     /// What it began with.
     outset: Outset,
     /// By how much values had grown after so many steps.
@@ -216,6 +221,9 @@ impl SystemSimulation {
             points: Points::Sample,
             compares_all: false,
             records: Vec::new(),
+            series: None,
+            rows: Vec::new(),
+            told: None,
             outset: Outset::default(),
             grown: (0, Vec::new()),
             foreseen: None,
@@ -319,6 +327,7 @@ impl SystemSimulation {
         self.done += 1;
         self.untimed += 1;
         self.record()?;
+        self.note_totals()?;
         if check.holds() { Ok(check) } else { Err(check.into()) }
     }
 
@@ -364,6 +373,36 @@ impl SystemSimulation {
         &self.records
     }
 
+    /// With rows of totals every so many steps (at least 1), from the present one on, if that is one of them.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::totals`].
+    pub fn with_series(mut self, every: usize) -> Result<Self, Error> {
+        self.series = Some(every);
+        self.note_totals()?;
+        Ok(self)
+    }
+
+    /// The rows of totals: the step, the time and each total.
+    #[must_use]
+    pub fn series(&self) -> &[Vec<f64>] {
+        &self.rows
+    }
+
+    /// Notes the totals, if a row of them is due.
+    fn note_totals(&mut self) -> Result<(), Error> {
+        if self.series.is_some_and(|every| self.done.is_multiple_of(every)) {
+            let totals = self.totals()?;
+            self.note_row(totals, self.done);
+        }
+        Ok(())
+    }
+
+    fn note_row(&mut self, totals: Vec<f64>, step: usize) {
+        let time = step as f64 * self.system.dt;
+        self.rows.push([step as f64, time].into_iter().chain(totals).collect());
+    }
+
     /// What the totals are of the present values, in their order ([`System::totals`]).
     ///
     /// # Errors
@@ -373,7 +412,24 @@ impl SystemSimulation {
             return Ok(Vec::new());
         }
         let reduced = self.session.reduced(&self.system, self.done)?;
-        Ok(self.system.totals_of(&reduced, self.done))
+        let totals = self.system.totals_of(&reduced, self.done);
+        self.told = Some((self.done, totals.clone()));
+        Ok(totals)
+    }
+
+    /// Whether the condition holds at which it has come to its end, if it has one ([`crate::Description::end`]).
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::totals`].
+    pub fn has_ended(&mut self) -> Result<bool, Error> {
+        if self.system.end.is_none() {
+            return Ok(false);
+        }
+        let reduced = match self.system.totals.is_empty() {
+            true => Vec::new(),
+            false => self.session.reduced(&self.system, self.done)?,
+        };
+        Ok(self.system.has_ended(&reduced, self.done))
     }
 
     /// Checks that all values are finite.
@@ -410,12 +466,38 @@ impl SystemSimulation {
         })
     }
 
-    /// Takes so many steps at once, and notes what the receivers receive after each: nobody looks at values on the way, and
-    /// nobody can end it. How long they took.
+    /// Takes so many steps at once, and notes what the receivers receive after each, and the rows of totals that are due: nobody
+    /// looks at values on the way, and nobody can end it. How long they took.
     ///
     /// # Errors
     /// The device refuses.
     pub fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        let Some(every) = self.series else { return self.advance_and_record(steps) };
+        let first = every - self.done % every;
+        if self.system.receivers.is_empty() {
+            let (done, of) = (self.done, &self.system);
+            let (time, all) =
+                self.session.advance_and_reduce((of, done), steps, (first, every))?;
+            for (number, reduced) in all.into_iter().enumerate() {
+                let step = done + first + number * every;
+                let totals = self.system.totals_of(&reduced, step);
+                self.note_row(totals, step);
+            }
+            self.done += steps;
+            return Ok(time);
+        }
+        let (mut left, mut time) = (steps, Duration::ZERO);
+        while left > 0 {
+            let steps = left.min(every - self.done % every);
+            time += self.advance_and_record(steps)?;
+            self.note_totals()?;
+            left -= steps;
+        }
+        Ok(time)
+    }
+
+    /// Takes so many steps at once, and notes what the receivers receive after each.
+    fn advance_and_record(&mut self, steps: usize) -> Result<Duration, Error> {
         if self.system.receivers.is_empty() {
             let time = self.session.advance(steps)?;
             self.done += steps;

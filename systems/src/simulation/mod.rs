@@ -216,6 +216,37 @@ impl Simulation {
         }
     }
 
+    /// The totals of a system by name, as the values are now; none of a stencil.
+    ///
+    /// ```
+    /// # mod stencil { pub use {problem::*, systems::Simulation}; pub mod system { pub use systems::*; } }
+    /// use stencil::Simulation;
+    /// use stencil::system::{Description, FieldText, System};
+    /// use std::path::Path;
+    ///
+    /// # fn main() -> Result<(), stencil::Error> {
+    /// let rod = Description::new(&[4])
+    ///     .spacing(0.25)
+    ///     .field(FieldText::new("u", "x", "0.5*u"))
+    ///     .total("mass", "sum(u)*h")
+    ///     .total("hottest", "max(u)");
+    /// let system = System::new(&rod, Path::new("."))?;
+    /// let mut rod = Simulation::of(&system).build()?;
+    /// rod.step(1)?;
+    /// assert_eq!(rod.totals()?, [("mass".to_owned(), 0.1875), ("hottest".to_owned(), 0.375)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: there is no room for a copy of the values, where one is needed; [`Error::Driver`] and the like:
+    /// the device refuses.
+    pub fn totals(&mut self) -> Result<Vec<(String, f64)>, Error> {
+        let Form::Equations(system) = &mut self.form else { return Ok(Vec::new()) };
+        let totals = system.totals()?;
+        Ok(system.system().totals().map(str::to_owned).zip(totals).collect())
+    }
+
     /// What computes: engine, kernel, device, and why these; and the speed of the steps that are done, of which
     /// none was verified.
     #[must_use]

@@ -10,3 +10,4 @@ mod points;
 mod random;
 mod staged;
 mod sums;
+mod totals;

@@ -116,6 +116,12 @@ impl System {
         self.totals.values.iter().map(|node| evaluator.at(node, [0; 3])).collect()
     }
 
+    /// Whether the condition at which a run has come to its end holds after so many steps, if there is one.
+    pub(super) fn has_ended(&self, reduced: &[f64], step: usize) -> bool {
+        let evaluator = Evaluator::new(self, Plain, &Nothing, step as f64).knowing(reduced);
+        self.end.as_ref().is_some_and(|end| evaluator.at(end, [0; 3]) != 0.0)
+    }
+
     /// Whether an equation or a source is made of totals, so that each step waits for all points of the one before.
     #[must_use]
     pub(super) fn waits_for_totals(&self) -> bool {

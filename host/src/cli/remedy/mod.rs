@@ -128,6 +128,7 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::NoReceivers => {
             "a system's file has them under [[receivers]]: field = \"u\", at = [y, x]".into()
         }
+        Failure::NoTotals => "a system's file has them under [totals]: mass = \"sum(u)*h^2\"".into(),
         Failure::UnknownExample { near, .. } if near.is_empty() => {
             "`host example --list` names them".into()
         }

@@ -28,12 +28,14 @@ impl Command<'_> {
         stop: Stop,
     ) -> Result<(), Failure> {
         let args = self.0;
-        let Task { problem, fields, units, receivers, warnings, seed, read, done, by, compute } =
-            task;
+        let Task { problem, fields, units, receivers, totals, warnings, seed, read, .. } = task;
+        let (done, by, compute) = (task.done, task.by, task.compute);
         let Problem { shape, dtype, steps, .. } = problem;
         let outputs =
             args.files.outputs(shape, dtype.stored(), &fields, units, steps, &mut files)?;
         let records = files.writes("--receivers", args.receivers.as_deref())?;
+        let series = args.series.as_ref().map(|series| series.path.as_path());
+        let series = files.writes("--series", series)?;
         let json = files.writes_or_prints("--json", args.json.as_deref())?;
         let mut watching =
             Watching::new(&args.files, outputs.as_ref(), &problem, done, by, &mut files)?;
@@ -42,8 +44,8 @@ impl Command<'_> {
         let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
         let control = control(stop, args.quiet);
         let mut completed = compute(Surroundings { sharing, control }, &mut watching)?;
-        let told = finish::Told { quiet: args.quiet, seed, read, receivers: &receivers };
-        let written = finish::Written { outputs: outputs.as_ref(), records, json };
+        let told = finish::Told { quiet: args.quiet, seed, read, receivers: &receivers, totals: &totals };
+        let written = finish::Written { outputs: outputs.as_ref(), records, series, json };
         Ok(finish::finish(&args.files, told, &mut *completed, written, watching)?)
     }
 }

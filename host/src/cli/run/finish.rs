@@ -24,6 +24,8 @@ pub struct Told<'a> {
     pub read: [Option<PathBuf>; 2],
     /// The names of what receivers record.
     pub receivers: &'a [String],
+    /// The names of totals.
+    pub totals: &'a [String],
 }
 
 /// What is written.
@@ -32,6 +34,8 @@ pub struct Written<'a> {
     pub outputs: Option<&'a Outputs>,
     /// What receivers recorded.
     pub records: Option<Output>,
+    /// What totals were.
+    pub series: Option<Output>,
     /// The report.
     pub json: Option<Destination>,
 }
@@ -65,8 +69,13 @@ pub fn finish(
                 .map(|()| args.output.as_deref().map(|pattern| named(&files, pattern)));
         }
         if let Some(output) = written.records {
-            let recorded = records::write(&output, told.receivers, completed.records());
+            let recorded = records::write(&output, (&["t"][..], told.receivers), completed.records());
             kept = kept.and_then(|kept| recorded.map(|()| kept));
+        }
+        if let Some(output) = written.series {
+            let names = (&["step", "t"][..], told.totals);
+            let written = records::write(&output, names, completed.series());
+            kept = kept.and_then(|kept| written.map(|()| kept));
         }
     }
     let measured = match verified {

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What receivers recorded, as a file.
+//! What receivers recorded, or totals were, as a file.
 
 use files::io::{Output, npy};
 use problem::{Error, Grid, Region};
 
-/// Writes records, a row for the start and each step with the time and a value for each name: as .npy, or else as .csv.
+/// Writes rows of numbers, which have names, first those of any system, then those of this one: as .npy, or else as .csv.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(output: &Output, names: &[String], records: &[Vec<f64>]) -> Result<(), Error> {
+pub fn write(
+    output: &Output,
+    (first, names): (&[&str], &[String]),
+    records: &[Vec<f64>],
+) -> Result<(), Error> {
     /// Values that are converted at a time.
     const MOST: usize = 1 << 19;
     if output.path().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
         let values: Vec<f64> = records.iter().flatten().copied().collect();
-        let grid = Grid::new(&[records.len(), names.len() + 1], values)?;
+        let grid = Grid::new(&[records.len(), first.len() + names.len()], values)?;
         let read = |region: Region| Ok(grid.read(region));
         return npy::stage(output, grid.shape, grid.dtype(), MOST, read)?.publish();
     }
-    let mut text = ["t".to_owned()].iter().chain(names).cloned().collect::<Vec<_>>().join(",");
+    let names = first.iter().copied().chain(names.iter().map(String::as_str));
+    let mut text = names.collect::<Vec<_>>().join(",");
     for row in records {
         let row: Vec<String> = row.iter().map(f64::to_string).collect();
         text = text + "\n" + &row.join(",");

@@ -68,8 +68,8 @@ impl Sum {
             };
             Ok(Box::new(computed.map_err(|error| watching.explain(error))?))
         });
-        let receivers = Vec::new();
-        Ok(Task { problem, fields, units, receivers, warnings, seed, read, done, by, compute })
+        let (receivers, totals) = (Vec::new(), Vec::new());
+        Ok(Task { problem, fields, units, receivers, totals, warnings, seed, read, done, by, compute })
     }
 
     /// A system that is this job, from the values that it starts with or those of a file.
@@ -115,7 +115,7 @@ impl Sum {
 fn options(args: &ComputationArgs, control: Control) -> Options {
     let &ComputationArgs { engine, verify, ref files, .. } = args;
     // Whoever looks at every step asks for single ones.
-    let looks = [files.every, files.check_finite, files.until.map(|until| until.every)];
+    let looks = [files.every, files.check_finite, files.until.as_ref().map(|until| until.every)];
     let kept = match files.checkpoint_every {
         Some(Every::Steps(steps)) => Some(steps),
         _ => None,

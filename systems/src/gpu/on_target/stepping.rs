@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::totals::SLOTS;
 use super::{OnTarget, rows};
+use crate::checked::System;
 use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::gpu::target::Target;
@@ -116,6 +118,30 @@ impl<T: Target> StepSession for OnTarget<T> {
             rows.remove(0);
         }
         Ok((time, rows))
+    }
+
+    /// Without a wait between steps: what is reduced stays on the device for some looks.
+    fn advance_and_reduce(
+        &mut self,
+        (system, _): (&System, usize),
+        steps: usize,
+        (first, every): (usize, usize),
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let start = Instant::now();
+        let (mut taken, mut looks, mut all) = (0, 0, Vec::new());
+        for look in (first..=steps).step_by(every) {
+            self.launches(look - taken)?;
+            taken = look;
+            self.queue_reduction(looks)?;
+            looks += 1;
+            if looks == SLOTS || look + every > steps {
+                all.extend(self.reductions(std::mem::take(&mut looks))?);
+            }
+        }
+        self.launches(steps - taken)?;
+        self.target.wait()?;
+        let all = all.into_iter().map(|parts| system.totals.together(&[parts])).collect();
+        Ok((start.elapsed(), all))
     }
 
     fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn Values + '_>, Error> {

@@ -11,7 +11,7 @@ use compute::device::generated::{MOST_ADDRESSES, TOTALS};
 use problem::Error;
 
 /// Reductions that are kept on the device until somebody reads them, at most.
-const SLOTS: usize = 64;
+pub const SLOTS: usize = 64;
 
 /// What a kernel of totals needs.
 pub struct Reducing {

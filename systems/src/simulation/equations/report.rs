@@ -5,7 +5,7 @@ use super::SystemSimulation;
 use super::snapshot::SystemSnapshot;
 use crate::report::{self, Timed};
 use compute::engine::Input;
-use compute::report::{Report, Timing, Verification};
+use compute::report::{Report, Timing, Totals, Verification};
 use compute::run::{Completed, Time, measure};
 use problem::Error;
 use problem::check::verify::{Comparison, Verdict};
@@ -39,7 +39,13 @@ impl SystemSimulation {
         let problem = self.system.problem(steps, self.session.value_bytes());
         let report = Report::new(problem, facts, self.verification(steps));
         let growth = self.foreseen.clone();
-        let report = Report { resumed_after, growth, values, ..report };
+        let named = |totals: &Vec<f64>| {
+            let names = self.system.totals().map(str::to_owned);
+            Totals(names.zip(totals.iter().copied()).collect())
+        };
+        let told = self.told.as_ref().filter(|(step, _)| *step == self.done);
+        let totals = told.map(|(_, totals)| named(totals));
+        let report = Report { resumed_after, growth, values, totals, ..report };
         report.with_rounded(self.rounded_coefficients().to_vec())
     }
 
@@ -108,6 +114,10 @@ impl Completed for SystemSimulation {
 
     fn records(&self) -> &[Vec<f64>] {
         &self.records
+    }
+
+    fn series(&self) -> &[Vec<f64>] {
+        &self.rows
     }
 
     fn measure(&mut self) -> Result<(), Error> {

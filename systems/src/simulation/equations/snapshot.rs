@@ -58,4 +58,8 @@ impl Snapshot for SystemSnapshot<'_> {
     fn records(&self) -> &[Vec<f64>] {
         self.simulation.records()
     }
+
+    fn has_ended(&mut self) -> Result<bool, Error> {
+        self.simulation.has_ended()
+    }
 }

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Totals: of any system and engine what its values make, whoever shares them, and what equations make of them.
+
+use std::path::Path;
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::draw;
+use crate::description::Change;
+use crate::evaluate::{Evaluator, Plain};
+use crate::expression::{Fold, Node};
+use crate::{Asked, Description, FieldText, System, SystemSimulation, Text};
+use compute::engine::EngineRequest;
+use compute::plan::Sharing;
+use compute::ranks::engine::Ranks;
+use problem::{Dtype, Error};
+
+/// So many, unless a variable says how many.
+fn cases(usual: u64) -> u64 {
+    std::env::var("SYSTEM_CASES").map_or(usual, |text| text.parse().unwrap())
+}
+
+/// A description with totals of its fields; `fed`: an equation is made of them, too.
+pub fn with_totals(mut description: Description, seed: u64, fed: bool) -> Description {
+    let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x7074);
+    let names: Vec<String> =
+        description.fields.iter().map(|field| field.name.as_str().to_owned()).collect();
+    let coefficients = description.coefficients.iter().map(|it| it.name.as_str().to_owned());
+    let coefficients: Vec<String> = coefficients.collect();
+    let stencils: Vec<String> =
+        description.stencils.iter().map(|(name, _)| name.as_str().to_owned()).collect();
+    for number in 0..random.random_range(1..=3) {
+        let a = pick(&names, &mut random);
+        let b = pick(&names, &mut random);
+        let value = match random.random_range(0..10) {
+            0 => format!("sum({a})"),
+            1 => format!("sum({a}*{b})/2"),
+            2 => format!("max(abs({a} - {b})) - min({a})"),
+            3 => format!("mean({a}^2 + x)"),
+            4 => format!("norm({a})*exp(-t)"),
+            5 if !stencils.is_empty() => format!("sum({}({a}))", pick(&stencils, &mut random)),
+            6 if !stencils.is_empty() => {
+                format!("max({}({a}*{b} + x))", pick(&stencils, &mut random))
+            }
+            7 => format!("sum(({a} - prev({b}))^3)"),
+            8 if !coefficients.is_empty() => {
+                format!("sum({}*{a}) + max({b})", pick(&coefficients, &mut random))
+            }
+            _ => format!("min(max({a}), sum({b}/(1 + {a}^2))) + n"),
+        };
+        let name = format!("total{number}");
+        description = match random.random_range(0..3) {
+            0 => description.total_where(&name, value, "x < 3 or x > 5"),
+            _ => description.total(&name, value),
+        };
+    }
+    if fed {
+        let field = random.random_range(0..description.fields.len());
+        let change = &mut description.fields[field].change;
+        // What stays small stays so.
+        let fed = |text: &Text| Text::new("fed", &format!("({})*tanh(total0)", text.as_str()));
+        *change = match change {
+            Change::Next(text) => Change::Next(fed(text)),
+            Change::Rate(text) => Change::Rate(fed(text)),
+        };
+    }
+    description
+}
+
+fn pick(names: &[String], random: &mut impl Rng) -> String {
+    names[random.random_range(0..names.len())].clone()
+}
+
+fn system(description: &Description, seed: u64) -> System {
+    System::new(description, Path::new(""))
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}: {description:#?}"))
+}
+
+/// The reductions of a system straight from the trees, with the sum of all magnitudes.
+fn by_definition(simulation: &mut SystemSimulation) -> Vec<(f64, f64)> {
+    let (system, step) = (simulation.system().clone(), simulation.steps());
+    let [nz, ny, nx] = system.shape.extents();
+    let values = simulation.session().values(None).unwrap();
+    let evaluator = Evaluator::new(&system, Plain, &*values, step as f64);
+    let of = |fold: Fold, node: &Node| {
+        let points = (0..nz * ny * nx).map(|index| {
+            let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
+            evaluator.at(node, place)
+        });
+        let points: Vec<f64> = points.collect();
+        let size = points.iter().map(|value| value.abs()).sum();
+        let value = match fold {
+            Fold::Sum => points.iter().sum(),
+            Fold::Min => points.into_iter().fold(f64::MAX, f64::min),
+            Fold::Max => points.into_iter().fold(f64::MIN, f64::max),
+        };
+        // Of no points there is none.
+        (if value.abs() == f64::MAX { f64::NAN } else { value }, size)
+    };
+    system.totals.reductions.iter().map(|it| of(it.fold, &it.value)).collect()
+}
+
+/// Whether the reductions of a simulation are those of its values.
+fn assert_defined(simulation: &mut SystemSimulation, what: &str) -> Vec<u64> {
+    let (system, step) = (simulation.system().clone(), simulation.steps());
+    let reduced = simulation.session().reduced(&system, step).unwrap();
+    let defined = by_definition(simulation);
+    for ((found, (expected, size)), reduction) in
+        reduced.iter().zip(defined).zip(&system.totals.reductions)
+    {
+        let allowed = 1e-13 * size + f64::MIN_POSITIVE;
+        let is_right = (found - expected).abs() <= allowed || !expected.is_finite();
+        assert!(is_right, "{what}: {found} instead of {expected}: {reduction:?}");
+    }
+    reduced.iter().map(|number| number.to_bits()).collect()
+}
+
+#[test]
+fn any_totals_are_those_of_the_values() {
+    (0..cases(60)).into_par_iter().for_each(|seed| {
+        let description = match seed % 3 {
+            0 => draw::in_stages(seed, 3),
+            _ => draw::system(seed),
+        };
+        let system = system(&with_totals(description, seed, false), seed);
+        let mut simulation = SystemSimulation::new(&system).unwrap();
+        for _ in 0..3 {
+            assert_defined(&mut simulation, &format!("seed {seed}"));
+            simulation.step(1).unwrap();
+        }
+    });
+}
+
+#[test]
+fn equations_that_are_made_of_totals_agree_with_the_oracle() {
+    (0..cases(40)).into_par_iter().for_each(|seed| {
+        let description = match seed % 3 {
+            0 => draw::in_stages(seed, 3),
+            _ => draw::system(seed),
+        };
+        let system = system(&with_totals(description, seed, true), seed);
+        let mut checked = SystemSimulation::new(&system).unwrap();
+        for _ in 0..4 {
+            checked.checked_step().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        }
+        let mut stepped = SystemSimulation::new(&system).unwrap();
+        stepped.step(4).unwrap();
+        for name in system.fields() {
+            assert_eq!(stepped.field(name).unwrap(), checked.field(name).unwrap(), "seed {seed}");
+        }
+    });
+}
+
+/// On any number of ranks, whose values have the bits of one, totals have them, too.
+#[test]
+fn any_cut_gives_the_totals_of_one_rank() {
+    let (mut cut, all) = (0, cases(30));
+    for seed in 0..all {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let system = system(&with_totals(draw::system(seed), seed, seed % 2 == 0), seed);
+        let split = system.shape.extents().map(|extent| random.random_range(1..=extent.min(2)));
+        let period = [None, Some(1), Some(2)][random.random_range(0..3)];
+        let ranks = Ranks::Threads(split.iter().product());
+        let sharing = Sharing { split: Some(split), period, ..Sharing::among(ranks) };
+        let engine = if seed % 5 == 4 { EngineRequest::Emulate } else { EngineRequest::Cpu };
+        let asked = Asked { engine, sharing: Some(sharing), ..Asked::default() };
+        let mut shared = match SystemSimulation::asked(&system, &asked) {
+            Ok(shared) => shared.with_series(2).unwrap(),
+            Err(Error::Split { .. }) => continue,
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        let alone = SystemSimulation::on(&system, engine).unwrap();
+        let mut alone = alone.with_series(2).unwrap();
+        shared.step(5).unwrap();
+        alone.step(5).unwrap();
+        let bits = |rows: &[Vec<f64>]| rows.iter().flatten().map(|it| it.to_bits()).collect();
+        let [a, b]: [Vec<u64>; 2] = [&shared, &alone].map(|it| bits(it.series()));
+        assert_eq!(a, b, "seed {seed}: {split:?} {period:?}");
+        assert_eq!(shared.totals().unwrap().len(), system.totals().len());
+        cut += 1;
+    }
+    println!("{cut} of {all} systems were cut");
+    assert!(2 * cut > all, "{cut} of {all}");
+}
+
+/// Kernels reduce what lies on the device to the bits of what this machine makes of a copy, where no function is called that
+/// each machine has by itself.
+#[test]
+fn kernels_reduce_to_the_bits_of_this_machine() {
+    (0..cases(25)).into_par_iter().for_each(|seed| {
+        let description = match seed % 4 {
+            0 => draw::in_stages(seed, 2),
+            1 => draw::many(seed),
+            _ => draw::system(seed),
+        };
+        let system = system(&with_totals(description, seed, false), seed);
+        let emulated = SystemSimulation::on(&system, EngineRequest::Emulate).unwrap();
+        let mut emulated = emulated.with_series(2).unwrap();
+        for _ in 0..2 {
+            let found = assert_defined(&mut emulated, &format!("seed {seed}"));
+            let step = emulated.steps();
+            let values = emulated.session().values(None).unwrap();
+            let parts = crate::totals::reduce(&system, &*values, system.whole(), step);
+            drop(values);
+            let own = system.totals.together(&[parts]).into_iter().map(f64::to_bits);
+            assert_eq!(found, own.collect::<Vec<_>>(), "seed {seed}");
+            emulated.step(3).unwrap();
+        }
+        let steps: Vec<f64> = emulated.series().iter().map(|row| row[0]).collect();
+        assert_eq!(steps, [0.0, 2.0, 4.0, 6.0], "seed {seed}");
+    });
+}
+
+#[test]
+fn kernels_of_equations_that_are_made_of_totals_agree_with_the_oracle() {
+    (0..cases(15)).into_par_iter().for_each(|seed| {
+        let system = system(&with_totals(draw::system(seed), seed, true), seed);
+        let mut emulated = SystemSimulation::on(&system, EngineRequest::Emulate).unwrap();
+        for _ in 0..3 {
+            emulated.checked_step().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        }
+    });
+}
+
+fn heat() -> Description {
+    Description::new(&[7, 9])
+        .dtype(Dtype::F64)
+        .spacing(0.5)
+        .time_step(0.05)
+        .derivative("laplace", "laplace", 2)
+        .field(FieldText::new("u", "if(x == 2 and y == 1.5, 1, 0)", "u + dt*laplace(u)").boundary("edge"))
+}
+
+#[test]
+fn mass_is_kept_and_the_largest_value_falls() {
+    let description = heat()
+        .total("mass", "sum(u)*h^2")
+        .total("hottest", "max(u)")
+        .total_where("left", "mean(u)", "x < 1")
+        .total("both", "mass + hottest")
+        .receiver("u", &[3, 4]);
+    let system = System::new(&description, Path::new("")).unwrap();
+    for receivers in [true, false] {
+        let mut system = system.clone();
+        if !receivers {
+            system.receivers.clear();
+            system.traces.clear();
+        }
+        let mut simulation = SystemSimulation::new(&system).unwrap().with_series(5).unwrap();
+        simulation.step(12).unwrap();
+        simulation.checked_step().unwrap();
+        simulation.step(3).unwrap();
+        let rows = simulation.series();
+        let steps: Vec<f64> = rows.iter().map(|row| row[0]).collect();
+        assert_eq!(steps, [0.0, 5.0, 10.0, 15.0]);
+        for (before, after) in rows.iter().zip(&rows[1..]) {
+            assert!((before[2] - 0.25).abs() < 1e-15 && after[3] < before[3], "{rows:?}");
+            assert_eq!(after[5], after[2] + after[3]);
+            assert!(after[4] > before[4]);
+        }
+        assert_eq!(rows[1][1], 0.25);
+    }
+}
+
+/// The growth of a population whose food is shared: an equation of a mean.
+#[test]
+fn a_total_limits_growth() {
+    let description = Description::new(&[10])
+        .dtype(Dtype::F64)
+        .time_step(0.1)
+        .field(FieldText::new("u", "0.1 + 0.01*x", "u + dt*u*(1 - crowd)"))
+        .total("crowd", "mean(u)")
+        .end("crowd > 0.999");
+    let system = System::new(&description, Path::new("")).unwrap();
+    let mut simulation = SystemSimulation::new(&system).unwrap();
+    let mut u: Vec<f64> = (0..10).map(|x| 0.1 + 0.01 * f64::from(x)).collect();
+    for _ in 0..200 {
+        let mean = u.iter().sum::<f64>() / 10.0;
+        assert_eq!(simulation.has_ended().unwrap(), mean > 0.999);
+        simulation.step(1).unwrap();
+        u.iter_mut().for_each(|u| *u += 0.1 * *u * (1.0 - mean));
+    }
+    let grid = simulation.field("u").unwrap();
+    for (x, u) in u.iter().enumerate() {
+        assert!((grid.get(x) - u).abs() < 1e-13, "{x}: {} {u}", grid.get(x));
+    }
+    assert!(simulation.has_ended().unwrap());
+}
+
+/// What a wrong total is told.
+#[test]
+fn a_wrong_total_is_told_with_its_place() {
+    let told = |total: &str| {
+        let description = heat().total("m", total);
+        System::new(&description, Path::new("")).unwrap_err().to_string()
+    };
+    for (total, why) in [
+        ("u", "'u' cannot stand in a total outside of a sum over the grid"),
+        ("sum(max(u))", "a sum over the grid holds no other one"),
+        ("sum(u", "')'"),
+        ("sum(new(u))", "cannot stand in what is summed over the grid"),
+        ("sum(u, 2)", "'sum' takes 1 argument, not 2"),
+        ("x + sum(u)", "'x' cannot stand in a total"),
+        ("summ(u)", "there is no 'summ'"),
+    ] {
+        let found = told(total);
+        assert!(found.contains(why), "{total}: {found}");
+    }
+    let sums = heat().term("energy", "sum(u^2)");
+    let found = System::new(&sums, Path::new("")).unwrap_err().to_string();
+    assert!(found.contains("there is no 'sum'"), "{found}");
+    let max = heat().term("high", "max(u)");
+    let found = System::new(&max, Path::new("")).unwrap_err().to_string();
+    assert!(found.contains("'max' takes 2 arguments, not 1"), "{found}");
+}
