@@ -299,7 +299,7 @@ fn a_wrong_total_is_told_with_its_place() {
     for (total, why) in [
         ("u", "'u' cannot stand in a total outside of a sum over the grid"),
         ("sum(max(u))", "a sum over the grid holds no other one"),
-        ("sum(u", "')'"),
+        ("sum(u", "this ( is not closed"),
         ("sum(new(u))", "cannot stand in what is summed over the grid"),
         ("sum(u, 2)", "'sum' takes 1 argument, not 2"),
         ("x + sum(u)", "'x' cannot stand in a total"),
