@@ -2,6 +2,7 @@
 //! What `stencil.Simulation` and `stencil.System` have in common: steps, fields, records and reports.
 
 use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
 use stencil::Simulation;
 use stencil::names::UnknownName;
 
@@ -89,6 +90,11 @@ impl Computation {
         let rows = self.worker.ask(py, |simulation| Ok(simulation.records().to_vec()))?;
         let extents = [rows.len(), rows.first().map_or(0, Vec::len)];
         arrays::shaped(py, rows.into_iter().flatten().collect(), &extents)
+    }
+
+    /// The totals of a system as the values are now: a dict of numbers by name. A stencil has none.
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.worker.ask(py, Simulation::totals)?.into_py_dict(py)
     }
 
     /// What computes, and how fast: a dict, as `host run --json` writes it.

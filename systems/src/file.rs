@@ -119,7 +119,9 @@ impl<'de> Visitor<'de> for TotalVisitor {
     type Value = TotalTable;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an expression in quotes, or a table such as { value = \"sum(u)\", where = \"x < 1\" }")
+        f.write_str(
+            "an expression in quotes, or a table such as { value = \"sum(u)\", where = \"x < 1\" }",
+        )
     }
 
     fn visit_str<E>(self, text: &str) -> Result<TotalTable, E> {

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Lost, Mode, Report, Verification, Totals};
+use super::{Lost, Mode, Report, Totals, Verification};
 use crate::plan::depth;
 use problem::Jump;
 use problem::check::field_growth::FieldGrowth;

@@ -97,8 +97,12 @@ impl FromStr for Until {
         let parts = text.rsplit_once(',').filter(|(_, every)| is_word(every));
         let (when, every) = parts.unwrap_or((text, "100"));
         let when = match when.trim().parse::<f64>() {
-            Ok(tolerance) => Some(tolerance).filter(|it| *it > 0.0 && it.is_finite()).map(When::Steady),
-            Err(_) if when.contains(['<', '>', '=']) => Some(When::Condition(when.trim().to_owned())),
+            Ok(tolerance) => {
+                Some(tolerance).filter(|it| *it > 0.0 && it.is_finite()).map(When::Steady)
+            }
+            Err(_) if when.contains(['<', '>', '=']) => {
+                Some(When::Condition(when.trim().to_owned()))
+            }
             Err(_) => None,
         };
         match (when, counted(every.trim())) {
@@ -138,7 +142,9 @@ impl FromStr for Series {
             None => (text, None),
         };
         if path.is_empty() {
-            return Err("give a file, and if you like every how many steps to write: mass.csv,10".into());
+            return Err(
+                "give a file, and if you like every how many steps to write: mass.csv,10".into()
+            );
         }
         Ok(Self { path: path.into(), every })
     }

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::Failure;
 use super::computation_args::ComputationArgs;
+use super::file_args::{Until, When};
 use super::files::CommandFiles;
 use super::number::whole;
 use super::options::OnlyOfSums;
@@ -158,6 +159,12 @@ pub fn run(
     if let Some(name) = args.kernel.filter(|name| of_systems::find(name).is_some()) {
         let (option, problem) = (format!("--kernel {name}"), "stencils");
         let instead = "leave it out, or name a family of stencils (host run --help)";
+        return Err(Failure::NotOf { option, problem, instead });
+    }
+    if let Some(Until { when: When::Condition(_), .. }) = &args.computation.files.until {
+        let (option, problem) = ("--until CONDITION".into(), "stencils");
+        let instead =
+            "give a change of a value in a step, such as --until 1e-6; totals are of systems";
         return Err(Failure::NotOf { option, problem, instead });
     }
     if args.seed != 0 && args.start.is_some_and(|start| start != Start::Random) {

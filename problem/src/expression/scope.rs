@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use super::composed::COMPOSED;
 use super::function::{Function, NAMED, Type};
-use super::reduction::{self, Reduction};
 use super::node::{Array, Node};
 use super::parse::{Kind, Syntax, parse};
+use super::reduction::{self, Reduction};
 use crate::error::Mistake;
 use crate::near::near;
 use crate::text::Text;
@@ -79,8 +79,14 @@ const FOREIGN: [(&str, &str); 14] = [
     ("dx", "name it under [stencils]: dx = { derivative = \"x\", order = 2 }"),
     ("dy", "name it under [stencils]: dy = { derivative = \"y\", order = 2 }"),
     ("dz", "name it under [stencils]: dz = { derivative = \"z\", order = 2 }"),
-    ("sum", "a sum over the grid is a total: [totals] NAME = \"sum(u)\"; an equation may hold NAME"),
-    ("mean", "a mean over the grid is a total: [totals] NAME = \"mean(u)\"; an equation may hold NAME"),
+    (
+        "sum",
+        "a sum over the grid is a total: [totals] NAME = \"sum(u)\"; an equation may hold NAME",
+    ),
+    (
+        "mean",
+        "a mean over the grid is a total: [totals] NAME = \"mean(u)\"; an equation may hold NAME",
+    ),
     ("norm", "a norm is a total: [totals] NAME = \"norm(u)\"; an equation may hold NAME"),
 ];
 
@@ -173,9 +179,8 @@ impl Scope {
         let syntax = parse(text)?;
         let found = RefCell::new(std::mem::take(reductions));
         let wanted = Some(Reductions { region, found: &found });
-        let node = self.reducing(text, (Purpose::Total, wanted), |check| {
-            check.typed(&syntax, Type::Number)
-        });
+        let node = self
+            .reducing(text, (Purpose::Total, wanted), |check| check.typed(&syntax, Type::Number));
         *reductions = found.into_inner();
         node
     }

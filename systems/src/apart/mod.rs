@@ -8,9 +8,9 @@ use crate::checked::System;
 use crate::expression::{Array, Node};
 use crate::parts::{Coefficient, Field, Receiver, Source, Start};
 use crate::program::{Equation, Program};
-use crate::totals::Totals;
 use crate::start::StartValues;
 use crate::text::Text;
+use crate::totals::Totals;
 
 mod session;
 mod sum_steps;

@@ -73,8 +73,7 @@ impl Setup {
     pub fn parts(&self, partition: &Partition) -> Vec<Part> {
         // Deeper ghosts than a grid can be are told by the memory that they would take.
         let deep = |reach: usize| reach.saturating_mul(self.period).min(isize::MAX as usize / 4);
-        let (of_steps, of_totals) =
-            (self.system.reach().map(deep), self.system.totals.reach());
+        let (of_steps, of_totals) = (self.system.reach().map(deep), self.system.totals.reach());
         let reach = std::array::from_fn(|axis| of_steps[axis].max(of_totals[axis]));
         let side = |ring: bool| if ring { Side::Periodic } else { Side::Zero };
         let boundary = Boundary { sides: cut::rings(&self.system).map(|ring| [side(ring); 2]) };

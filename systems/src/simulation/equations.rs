@@ -476,8 +476,7 @@ impl SystemSimulation {
         let first = every - self.done % every;
         if self.system.receivers.is_empty() {
             let (done, of) = (self.done, &self.system);
-            let (time, all) =
-                self.session.advance_and_reduce((of, done), steps, (first, every))?;
+            let (time, all) = self.session.advance_and_reduce((of, done), steps, (first, every))?;
             for (number, reduced) in all.into_iter().enumerate() {
                 let step = done + first + number * every;
                 let totals = self.system.totals_of(&reduced, step);

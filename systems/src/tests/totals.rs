@@ -230,7 +230,10 @@ fn heat() -> Description {
         .spacing(0.5)
         .time_step(0.05)
         .derivative("laplace", "laplace", 2)
-        .field(FieldText::new("u", "if(x == 2 and y == 1.5, 1, 0)", "u + dt*laplace(u)").boundary("edge"))
+        .field(
+            FieldText::new("u", "if(x == 2 and y == 1.5, 1, 0)", "u + dt*laplace(u)")
+                .boundary("edge"),
+        )
 }
 
 #[test]

@@ -40,7 +40,13 @@ pub fn reduce(
         let mut room = Room::new(program, &scalars);
         for row in rows {
             let outside = Evaluator::new(system, Plain, values, step as f64);
-            let of = Row { system, values, outside: &outside, row: *row, columns: own.low[2]..own.high[2] };
+            let of = Row {
+                system,
+                values,
+                outside: &outside,
+                row: *row,
+                columns: own.low[2]..own.high[2],
+            };
             of.reduce(&mut room, &mut sums);
         }
         sums.iter().map(Accumulator::partial).collect::<Vec<_>>()

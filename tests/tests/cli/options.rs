@@ -23,6 +23,8 @@ lap = { derivative = "laplace" }
 start = "exp(-((x-5)^2+(y-5)^2)/9)"
 next = "u + k*dt*lap(u)"
 boundary = "periodic"
+[totals]
+heat = "sum(u)"
 [[receivers]]
 field = "u"
 at = [3, 4]
@@ -124,6 +126,8 @@ const SAMPLES: &[Sample] = &[
     ("seed", "3", ALL, "--output u.npy", Files),
     ("receivers", "records.csv", &[4], "", Text("there are no receivers to be recorded")),
     ("receivers", "records.csv", ALL, "", Files),
+    ("series", "totals.csv", &[4], "", Text("there are no totals to be written")),
+    ("series", "totals.csv,2", ALL, "", Files),
     ("verify", "off", &[0], "", Text("NOT VERIFIED")),
     ("verify", "full", ALL, "", Text("verified   steps 1 to 4, ")),
     ("time", "2", ALL, "--json -", Text("\"repetitions\": 2,")),

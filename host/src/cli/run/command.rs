@@ -44,7 +44,8 @@ impl Command<'_> {
         let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
         let control = control(stop, args.quiet);
         let mut completed = compute(Surroundings { sharing, control }, &mut watching)?;
-        let told = finish::Told { quiet: args.quiet, seed, read, receivers: &receivers, totals: &totals };
+        let told =
+            finish::Told { quiet: args.quiet, seed, read, receivers: &receivers, totals: &totals };
         let written = finish::Written { outputs: outputs.as_ref(), records, series, json };
         Ok(finish::finish(&args.files, told, &mut *completed, written, watching)?)
     }

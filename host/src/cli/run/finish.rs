@@ -69,7 +69,8 @@ pub fn finish(
                 .map(|()| args.output.as_deref().map(|pattern| named(&files, pattern)));
         }
         if let Some(output) = written.records {
-            let recorded = records::write(&output, (&["t"][..], told.receivers), completed.records());
+            let recorded =
+                records::write(&output, (&["t"][..], told.receivers), completed.records());
             kept = kept.and_then(|kept| recorded.map(|()| kept));
         }
         if let Some(output) = written.series {

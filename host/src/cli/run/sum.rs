@@ -69,7 +69,19 @@ impl Sum {
             Ok(Box::new(computed.map_err(|error| watching.explain(error))?))
         });
         let (receivers, totals) = (Vec::new(), Vec::new());
-        Ok(Task { problem, fields, units, receivers, totals, warnings, seed, read, done, by, compute })
+        Ok(Task {
+            problem,
+            fields,
+            units,
+            receivers,
+            totals,
+            warnings,
+            seed,
+            read,
+            done,
+            by,
+            compute,
+        })
     }
 
     /// A system that is this job, from the values that it starts with or those of a file.

@@ -13,8 +13,8 @@ use super::{HELD, HELD_VALUES, Kernel, Point, Table, Writer, check, text};
 use crate::checked::System;
 use crate::expression::{Array, Fold};
 use crate::gpu::geometry::Geometry;
-use crate::gpu::places::Places;
 use crate::gpu::numbers;
+use crate::gpu::places::Places;
 use crate::program::Offset;
 use crate::totals::exact;
 use problem::Region;
@@ -146,8 +146,7 @@ impl Writer<'_> {
     fn reduce(&mut self, folds: &[Fold], own: Region) {
         let units = Units::of(own);
         self.load_numbers();
-        let (block, thread) =
-            (self.emitter.mov(U32, BLOCK), self.emitter.mov(U32, THREAD));
+        let (block, thread) = (self.emitter.mov(U32, BLOCK), self.emitter.mov(U32, THREAD));
         let sums: Vec<[Number; 2]> = folds.iter().map(|fold| self.begin(*fold)).collect();
         let [low, high] = [own.low, own.high].map(|end| end.map(|at| at as usize));
         let [_, rows, _] = own.extents();

@@ -10,7 +10,6 @@ use super::kernel::{Kernel, TABLES, Table};
 use super::listed;
 use super::sweep::FinishedSweep;
 use super::target::Target;
-use totals::Reducing;
 use crate::checked::System;
 use crate::evaluate::{Evaluator, Nothing, Plain};
 use crate::expression::{Array, Node};
@@ -23,6 +22,7 @@ use compute::engine::Session;
 use compute::engine::on_gpu::Ghosts;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Region, Values, with_dtype, with_values};
+use totals::Reducing;
 
 mod stepping;
 mod totals;
@@ -245,7 +245,8 @@ impl<T: Target> OnTarget<T> {
         if changing && (self.waits || !is_there) {
             let of_step = |step: usize| {
                 let system = &self.system;
-                let evaluator = Evaluator::new(system, Plain, &Nothing, step as f64).knowing(reduced);
+                let evaluator =
+                    Evaluator::new(system, Plain, &Nothing, step as f64).knowing(reduced);
                 nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
             };
             let bytes = convert(self.system.dtype, (step..step + self.portion).flat_map(of_step));
