@@ -2,8 +2,8 @@
 //! This project beside others' code on this machine. Needs Python 3, gcc, and PyPI the first time.
 
 use crate::peers::{
-    Case, DEVITO, Environment, ON_CPU, ON_GPU, PAGE, PROBLEMS, Peer, Problem, Record, Row, Setting,
-    StencilRow, beside, compare, generate,
+    Case, DEVITO, Environment, OF_PY_PDE, ON_CPU, ON_GPU, PAGE, PROBLEMS, PY_PDE, Peer, Problem,
+    Record, Row, Setting, StencilRow, beside, compare, generate,
 };
 use crate::{renew, root};
 use anyhow::{Context, Result, bail};
@@ -16,7 +16,7 @@ use stencil::{Dtype, Shape};
 
 /// Run stencils and systems here and by others' code in turns, and print the speeds of both
 ///
-/// On the CPU beside Devito and numba, on a GPU (--gpu) beside torch. They are installed into virtual environments under
+/// On the CPU beside Devito and numba, or beside py-pde (--py-pde), on a GPU (--gpu) beside torch. They are installed into virtual environments under
 /// target/ the first time. Before anything is timed, both results are compared. Medians of the turns; best speeds tell more on a
 /// machine that others use, too.
 ///
@@ -50,6 +50,9 @@ pub struct Arguments {
     /// Systems on this machine's GPU
     #[arg(long)]
     gpu: bool,
+    /// The equations of py-pde's classes and examples, beside py-pde
+    #[arg(long, conflicts_with_all = ["gpu", "systems", "single", "many", "peer", "dtype"])]
+    py_pde: bool,
     /// Turns, of which the median counts
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
@@ -97,13 +100,20 @@ pub fn run(arguments: Arguments) -> Result<()> {
     if arguments.page {
         return renew(root, [(PAGE, generate(root)?)]);
     }
-    let cases = if arguments.gpu { Vec::new() } else { cases(&arguments)? };
+    let cases = match arguments.gpu || arguments.py_pde {
+        true => Vec::new(),
+        false => cases(&arguments)?,
+    };
     let folder = arguments.environment.clone().unwrap_or_else(|| root.join("target/peers"));
     let device = match arguments.gpu {
         true => stencil::device::probe()?.name,
         false => stencil::engine::cpu::device(),
     };
-    let packages = if arguments.gpu { ON_GPU } else { ON_CPU };
+    let packages = match (arguments.gpu, arguments.py_pde) {
+        (true, _) => ON_GPU,
+        (false, true) => PY_PDE,
+        (false, false) => ON_CPU,
+    };
     let origin = Origin::now(Some(COMMIT).filter(|commit| !commit.is_empty()));
     let environment = Environment::set_up(&folder, packages)?;
     if !cases.is_empty() {
@@ -118,7 +128,11 @@ pub fn run(arguments: Arguments) -> Result<()> {
         stencils.push(row);
     }
     let named = arguments.single.is_some() || arguments.many.is_some();
-    let all = if named { Vec::new() } else { PROBLEMS.to_vec() };
+    let all = match arguments.py_pde {
+        _ if named => Vec::new(),
+        true => OF_PY_PDE.to_vec(),
+        false => PROBLEMS.to_vec(),
+    };
     let problems = arguments.systems.clone().unwrap_or(all);
     let systems = if problems.is_empty() {
         Vec::new()

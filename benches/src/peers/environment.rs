@@ -23,6 +23,9 @@ pub const ON_CPU: Packages =
     Packages { folder: "cpu", packages: &["devito==4.8.23", "numba==0.62.1"] };
 /// Those on a GPU.
 pub const ON_GPU: Packages = Packages { folder: "gpu", packages: &["torch==2.9.1", "numpy"] };
+/// py-pde.
+pub const PY_PDE: Packages =
+    Packages { folder: "py-pde", packages: &["py-pde==0.59.0", "numba==0.68.1"] };
 
 /// What Python's code runs in.
 pub struct Environment {

@@ -9,8 +9,8 @@ mod stencils;
 mod systems;
 mod worker;
 
-pub use environment::{DEVITO, Environment, ON_CPU, ON_GPU, Packages};
-pub use problems::{PROBLEMS, Peer, Problem};
+pub use environment::{DEVITO, Environment, ON_CPU, ON_GPU, PY_PDE, Packages};
+pub use problems::{OF_PY_PDE, PROBLEMS, Peer, Problem};
 pub use record::{COMMAND, PAGE, RECORDS, Record, generate};
 pub use speeds::{Speeds, distance};
 pub use stencils::{Case, StencilRow, compare};

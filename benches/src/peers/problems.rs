@@ -10,6 +10,8 @@ pub enum Peer {
     Numba,
     /// torch on a GPU.
     Torch,
+    /// py-pde, whose operators numba compiles.
+    PyPde,
 }
 
 impl Peer {
@@ -20,6 +22,7 @@ impl Peer {
             Self::Devito => "Devito",
             Self::Numba => "numba",
             Self::Torch => "torch",
+            Self::PyPde => "py-pde",
         }
     }
 
@@ -30,6 +33,7 @@ impl Peer {
             Self::Devito => include_str!("scripts/devito_system.py"),
             Self::Numba => include_str!("scripts/numba_system.py"),
             Self::Torch => include_str!("scripts/torch_system.py"),
+            Self::PyPde => include_str!("scripts/py_pde_system.py"),
         }
     }
 }
@@ -49,16 +53,34 @@ pub struct Problem {
 
 macro_rules! problem {
     ($name:literal, $on_cpu:expr, $on_gpu:expr) => {
+        problem!("problems/", $name, $on_cpu, $on_gpu)
+    };
+    ($folder:literal, $name:literal, $on_cpu:expr, $on_gpu:expr) => {
         Problem {
             name: $name,
-            text: include_str!(concat!("problems/", $name, ".toml")),
+            text: include_str!(concat!($folder, $name, ".toml")),
             on_cpu: $on_cpu,
             on_gpu: $on_gpu,
         }
     };
 }
 
-use Peer::{Devito, Numba, Torch};
+use Peer::{Devito, Numba, PyPde, Torch};
+
+/// Equations of py-pde's classes and examples, with its sides and its differences of second order.
+pub const OF_PY_PDE: [Problem; 11] = [
+    problem!("py_pde/", "diffusion", &[PyPde], &[]),
+    problem!("py_pde/", "allen-cahn", &[PyPde], &[]),
+    problem!("py_pde/", "cahn-hilliard", &[PyPde], &[]),
+    problem!("py_pde/", "kpz", &[PyPde], &[]),
+    problem!("py_pde/", "kuramoto-sivashinsky", &[PyPde], &[]),
+    problem!("py_pde/", "swift-hohenberg", &[PyPde], &[]),
+    problem!("py_pde/", "wave", &[PyPde], &[]),
+    problem!("py_pde/", "brusselator", &[PyPde], &[]),
+    problem!("py_pde/", "schroedinger", &[PyPde], &[]),
+    problem!("py_pde/", "sir", &[PyPde], &[]),
+    problem!("py_pde/", "korteweg-de-vries", &[PyPde], &[]),
+];
 
 /// All of them.
 pub const PROBLEMS: [Problem; 7] = [

@@ -14,8 +14,12 @@ use crate::markdown::{line, rule, with_sections};
 
 /// The page, from the repository's root.
 pub const PAGE: &str = "docs/benchmarks.md";
-/// The records that it is made of: on a CPU and on a GPU.
-pub const RECORDS: [&str; 2] = ["benches/results/peers-cpu.json", "benches/results/peers-gpu.json"];
+/// The records that it is made of: on a CPU, on a GPU, and beside py-pde.
+pub const RECORDS: [&str; 3] = [
+    "benches/results/peers-cpu.json",
+    "benches/results/peers-gpu.json",
+    "benches/results/peers-py-pde.json",
+];
 /// How the page is made anew.
 pub const COMMAND: &str = "cargo run --release -p benches -- peers --page";
 
@@ -106,14 +110,15 @@ impl Record {
 /// # Errors
 /// A file that cannot be read or is no record; a page without its markers.
 pub fn generate(root: &Path) -> Result<String> {
-    let [cpu, gpu] = RECORDS.map(|name| Record::read(&root.join(name)));
-    let (cpu, gpu) = (cpu?, gpu?);
+    let [cpu, gpu, py_pde] = RECORDS.map(|name| Record::read(&root.join(name)));
+    let (cpu, gpu, py_pde) = (cpu?, gpu?, py_pde?);
     let path = root.join(PAGE);
     let written =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let sections = [
         ("systems on a CPU", cpu.systems()),
         ("systems on a GPU", gpu.systems()),
+        ("equations of py-pde", py_pde.systems()),
         ("stencils on a CPU", cpu.stencils()),
     ];
     with_sections(&written, &sections).with_context(|| format!("{}", path.display()))
