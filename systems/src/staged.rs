@@ -54,6 +54,7 @@ impl System {
             coefficients: self.coefficients.iter().map(coefficient).collect(),
             traces: Vec::new(),
             works: self.works.clone(),
+            side_values: self.side_values.clone(),
             sources: self.sources.clone(),
             // Receivers receive what was there before the step.
             receivers: if number == 0 { self.receivers.clone() } else { Vec::new() },
