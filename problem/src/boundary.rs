@@ -171,7 +171,8 @@ impl Boundary {
         let (sides, n) = (self.sides[axis], extent as isize);
         let (mut at, mut image) = (coordinate, Image::SAME);
         // Between two mirrors at the only point there is nothing else to be seen.
-        let mirrors = n == 1 && sides.iter().all(|side| matches!(side, Side::Reflect | Side::OddReflect));
+        let mirrors =
+            n == 1 && sides.iter().all(|side| matches!(side, Side::Reflect | Side::OddReflect));
         loop {
             let (side, edge, mirrored) = match at {
                 _ if at < 0 => (sides[0], 0, -at),
@@ -411,13 +412,17 @@ mod tests {
             let Place::Inside(at, image) = side.resolve(2, -distance, 9) else { panic!() };
             assert_eq!(at as isize, distance - 1);
             let [inside, outside] = [0.7, image.of(0.7)];
-            let met = a * (inside + outside) / 2.0 + b * (outside - inside) / (2 * distance - 1) as f64;
+            let met =
+                a * (inside + outside) / 2.0 + b * (outside - inside) / (2 * distance - 1) as f64;
             assert!((met - c).abs() < 1e-14, "{met}");
         }
         assert_eq!(boundary("robin=1,0,0").resolve(2, -1, 3), inside_of(-1.0, 0.0));
         assert_eq!(boundary("robin=0,1,2").resolve(2, -1, 3), inside(0, 2.0));
         let spaced = boundary("robin=1,4,0").with_spacing([1.0, 1.0, 2.0]).sides;
-        assert_eq!((spaced[1][0], spaced[2][0]), (Side::Robin([1.0, 4.0, 0.0]), Side::Robin([1.0, 2.0, 0.0])));
+        assert_eq!(
+            (spaced[1][0], spaced[2][0]),
+            (Side::Robin([1.0, 4.0, 0.0]), Side::Robin([1.0, 2.0, 0.0]))
+        );
         assert_eq!(boundary("x:robin=0,1,2").rise([0, 0, 2]), 12.0);
     }
 }

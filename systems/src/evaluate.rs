@@ -127,12 +127,10 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
                 let index = inside(*shape, point).expect("values to start with are of the grid");
                 self.numbers.number(self.values.random(*seed, index))
             }
-            Node::Read(array) => {
-                match inside(*shape, point) {
-                    Some(index) => self.read(*array, Ok(index)),
-                    None => self.beyond(*array, point),
-                }
-            }
+            Node::Read(array) => match inside(*shape, point) {
+                Some(index) => self.read(*array, Ok(index)),
+                None => self.beyond(*array, point),
+            },
             Node::Call(function, arguments) => {
                 let value = |part| self.at(part, point);
                 match arguments.as_slice() {

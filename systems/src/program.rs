@@ -77,9 +77,9 @@ impl Program {
         scalars: &[Node],
         equations: impl Iterator<Item = &'a Equation<'a>>,
     ) -> Result<Self, Mistake> {
-        let (calls, sums) = (HashMap::new(), HashMap::new());
+        let (calls, sums, beyond) = (HashMap::new(), HashMap::new(), HashMap::new());
         let program = Self { scalars: scalars.to_vec(), ..Self::default() };
-        let mut writer = Writer { stencils, sides, program, calls, sums };
+        let mut writer = Writer { stencils, sides, program, calls, sums, beyond };
         for Equation { computes, value, text } in equations {
             let result = writer.write(value, [0; 3]).map_err(|what| text.wrong(what))?;
             writer.program.results.push(result);
@@ -145,6 +145,8 @@ struct Writer<'a> {
     program: Program,
     calls: HashMap<(Function, Vec<Value>), Value>,
     sums: HashMap<(usize, Array, Offset), Value>,
+    /// What is added to stored values beyond sides.
+    beyond: HashMap<(Array, Offset), Option<Value>>,
 }
 
 impl Writer<'_> {
@@ -185,13 +187,21 @@ impl Writer<'_> {
     /// A stored value, with what is added beyond sides.
     fn read(&mut self, array: Array, at: Offset) -> Result<Value, String> {
         let value = Value::Read(array, near(at)?);
-        match self.sides.added(array, at) {
-            Some(added) => {
-                let added = self.write(&added, at)?;
-                self.call(Function::Add, vec![value, added])
-            }
+        match self.added(array, at)? {
+            Some(added) => self.call(Function::Add, vec![value, added]),
             None => Ok(value),
         }
+    }
+
+    /// What is added to a stored value beyond sides, if any of them may lie before it.
+    fn added(&mut self, array: Array, at: Offset) -> Result<Option<Value>, String> {
+        if let Some(known) = self.beyond.get(&(array, at)) {
+            return Ok(*known);
+        }
+        let added = self.sides.added(array, at);
+        let added = added.map(|added| self.write(&added, at)).transpose()?;
+        self.beyond.insert((array, at), added);
+        Ok(added)
     }
 
     fn scalar(&mut self, node: &Node) -> Value {
@@ -219,11 +229,14 @@ impl Writer<'_> {
             return Ok(*known);
         }
         let stencils = self.stencils;
-        let taps = stencils[stencil].taps().iter();
-        let taps = taps.map(|tap| (plus(at, tap.offset), tap.weight));
-        let (beyond, stored): (Vec<_>, Vec<_>) =
-            taps.partition(|(at, _)| self.sides.added(array, *at).is_some());
-        stored.iter().try_for_each(|(at, _)| near(*at).map(drop))?;
+        let (mut beyond, mut stored) = (Vec::new(), Vec::new());
+        for tap in stencils[stencil].taps() {
+            let at = near(plus(at, tap.offset))?;
+            match self.added(array, at)? {
+                Some(_) => beyond.push((at, tap.weight)),
+                None => stored.push((at, tap.weight)),
+            }
+        }
         let mut sum = match stored.is_empty() {
             true => None,
             false => Some(self.push(Operation::Sum(array, stored))?),

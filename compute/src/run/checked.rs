@@ -27,7 +27,8 @@ pub fn checked(job: Job) -> Result<Job, Error> {
         }
     }
     for side in boundary.sides.iter().flatten() {
-        let refuse = |reason, hint| Err(Error::Boundary { boundary: side.to_string(), reason, hint });
+        let refuse =
+            |reason, hint| Err(Error::Boundary { boundary: side.to_string(), reason, hint });
         let (what, value) = match *side {
             Side::Constant(value) => ("constant", value),
             Side::Flux(slope) => ("slope", slope),

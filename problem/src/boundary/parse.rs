@@ -212,7 +212,8 @@ fn read_side(text: &str, dims: usize, varying: Varying) -> Result<Side, Refusal>
 }
 
 /// What `robin` lacks.
-const NUMBERS: &str = "'robin' needs three numbers, those of a*u + b*du/dn = c, as in robin=1,0.5,0";
+const NUMBERS: &str =
+    "'robin' needs three numbers, those of a*u + b*du/dn = c, as in robin=1,0.5,0";
 
 /// Robin's condition, or why there is none.
 fn read_robin(text: &str) -> Result<Side, String> {
@@ -251,16 +252,14 @@ mod tests {
 
     #[test]
     fn boundaries_are_read_and_printed() {
-        for text in
-            [
-                "zero",
-                "constant=-1.5",
-                "periodic",
-                "x:periodic,y-:constant=1,y+:reflect,z:zero",
-                "odd",
-                "x-:odd-reflect,x+:robin=1,-0,2.5,y:robin=0,2,-1,z:odd",
-            ]
-        {
+        for text in [
+            "zero",
+            "constant=-1.5",
+            "periodic",
+            "x:periodic,y-:constant=1,y+:reflect,z:zero",
+            "odd",
+            "x-:odd-reflect,x+:robin=1,-0,2.5,y:robin=0,2,-1,z:odd",
+        ] {
             assert_eq!(boundary(text).describe(3), text);
         }
         assert_eq!(Boundary::parse("x:periodic", 1).unwrap().describe(1), "periodic");
@@ -291,7 +290,10 @@ mod tests {
             ("periodic,x-:zero", "x is periodic on one side only"),
             ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
             (":zero", "'' is none of x, x-, x+, y, y-, y+"),
-            ("", "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C"),
+            (
+                "",
+                "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C",
+            ),
             (
                 "periodic,",
                 "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C",

@@ -8,5 +8,6 @@ mod examples;
 mod jumps;
 mod points;
 mod random;
+mod sides;
 mod staged;
 mod sums;

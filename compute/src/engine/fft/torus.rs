@@ -73,7 +73,9 @@ fn spoilt(sides: [boundary::Side; 2], side: usize, far: [usize; 2]) -> usize {
         boundary::Side::Odd | boundary::Side::OddReflect | boundary::Side::Robin(_) => {
             far[0].max(far[1])
         }
-        boundary::Side::Zero | boundary::Side::Constant(_) | boundary::Side::Periodic => far[1 - side],
+        boundary::Side::Zero | boundary::Side::Constant(_) | boundary::Side::Periodic => {
+            far[1 - side]
+        }
         boundary::Side::Edge | boundary::Side::Flux(_) | boundary::Side::Open => far[1 - side],
         boundary::Side::Varying(_) | boundary::Side::VaryingFlux(_) => far[1 - side],
     }

@@ -138,9 +138,7 @@ impl Writer<'_> {
             let before = leads[..place].iter().map(|lead| lead.to);
             let before = before.reduce(|a, b| emitter.min(S32, a, b));
             let is_behind = before.map(|least| emitter.setp(Relation::Less, S32, least, 0));
-            for (operation, operand, without) in
-                [("mul.rn", factor, 1.0), ("add.rn", rise, 0.0)]
-            {
+            for (operation, operand, without) in [("mul.rn", factor, 1.0), ("add.rn", rise, 0.0)] {
                 let Some(operand) = *operand else { continue };
                 let operand = match is_behind {
                     Some(is) => emitter.choose(numbers.immediate(without), operand, is),
