@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 mod hint;
+mod image;
 mod parse;
+
+pub use image::Image;
 
 /// What lies beyond one side of the grid, at every time step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,19 @@ pub enum Side {
     Edge,
     /// The value of the nearest point of the grid, and so much more with each point outwards.
     Flux(f64),
+    /// The grid's mirror image about the middle between its last point and the first one outside, with the sign changed, so that
+    /// 0 lies in that middle: -b -a | a b.
+    Odd,
+    /// The grid's mirror image about its last point with the sign changed; the last point itself counts as it is: -c -b | a b c.
+    OddReflect,
+    /// Of `[a, b, c]` what makes a u + b du/dn = c in the middle between the last point and the first one outside, where n goes
+    /// outwards and counts points: see [`Side::image`].
+    Robin([f64; 3]),
+    /// A value that an expression of the problem says, by its number. Whoever takes equations adds it to the 0 that is found here.
+    Varying(usize),
+    /// A slope that an expression of the problem says, by its number. Whoever takes equations adds it to the value of the nearest
+    /// point, which is found here.
+    VaryingFlux(usize),
     /// More of a larger grid, which somebody else holds (`compute::ranks`): what depends on it is not wanted, and zeros do
     /// as well as anything. Never of a whole grid.
     Open,
@@ -44,8 +60,8 @@ pub struct Boundary {
 /// Where a stencil finds a neighbour's coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
-    /// At a coordinate of the grid; what is found there has so much added to it.
-    Inside(usize, f64),
+    /// At a coordinate of the grid, and what becomes of the value there.
+    Inside(usize, Image),
     /// Nowhere: it has this value.
     Value(f64),
 }
@@ -61,11 +77,35 @@ impl Boundary {
     /// Whether zeros lie all around.
     #[must_use]
     pub fn is_zero(&self) -> bool {
-        let zero = |side: &Side| matches!(side, Side::Zero | Side::Constant(0.0) | Side::Open);
+        let zero = |side: &Side| {
+            matches!(side, Side::Zero | Side::Constant(0.0) | Side::Open | Side::Varying(_))
+        };
         self.sides.iter().flatten().all(zero)
     }
 
-    /// With every constant and every slope as a type stores it.
+    /// Whether all values beyond sides are 0, constants, or values of the grid with at most a slope added to them: kernels of
+    /// sums know no others.
+    ///
+    /// # Errors
+    /// The first side of another kind.
+    pub fn check_plain(&self) -> Result<(), Side> {
+        let is_other = |side: &&Side| match side {
+            Side::Zero | Side::Constant(_) | Side::Periodic | Side::Open => false,
+            Side::Reflect | Side::Symmetric | Side::Edge | Side::Flux(_) => false,
+            Side::Odd | Side::OddReflect | Side::Robin(_) => true,
+            Side::Varying(_) | Side::VaryingFlux(_) => true,
+        };
+        self.sides.iter().flatten().find(is_other).map_or(Ok(()), |side| Err(*side))
+    }
+
+    /// Whether an expression says what lies beyond some side.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        let varies = |side: &Side| matches!(side, Side::Varying(_) | Side::VaryingFlux(_));
+        self.sides.iter().flatten().any(varies)
+    }
+
+    /// With every constant and every slope as a type stores it. The numbers of Robin's condition are those that were given.
     #[must_use]
     pub fn map_constants(self, store: impl Fn(f64) -> f64) -> Self {
         let stored = |side| match side {
@@ -87,69 +127,108 @@ impl Boundary {
     }
 
     /// By how much a value that a stencil of these radii (z, y, x) reads beyond sides may exceed the largest of the
-    /// grid and the constants: slopes over as many points as it reaches, those of all axes in a corner.
+    /// grid and the constants: slopes over as many points as it reaches, and what each of as many images of images adds; those of
+    /// all axes in a corner.
     #[must_use]
     pub fn rise(&self, radii: [usize; 3]) -> f64 {
-        let steepest = |sides: &[Side; 2]| {
+        let most = |sides: &[Side; 2], radius: usize| {
             sides.iter().fold(0.0, |most: f64, side| match side {
                 Side::Flux(slope) => slope.abs().max(most),
+                Side::Robin(_) if radius > 0 => side.image(radius).added.abs().max(most),
                 _ => most,
             })
         };
-        self.sides.iter().zip(radii).map(|(sides, radius)| steepest(sides) * radius as f64).sum()
+        let along = self.sides.iter().zip(radii);
+        along.map(|(sides, radius)| most(sides, radius) * radius as f64).sum()
     }
 
     /// Axes along which values beyond a side are sums, which rounds them.
     #[must_use]
     pub fn sloped_axes(&self) -> usize {
-        let sloped = |side: &Side| matches!(side, Side::Flux(slope) if *slope != 0.0);
+        let sloped = |side: &Side| match side {
+            Side::Flux(slope) => *slope != 0.0,
+            Side::Robin(_) => true,
+            _ => false,
+        };
         self.sides.iter().filter(|sides| sides.iter().any(sloped)).count()
     }
 
     /// Where a coordinate of an axis with `extent` points leads.
     #[must_use]
     pub fn resolve(&self, axis: usize, coordinate: isize, extent: usize) -> Place {
+        self.resolve_by(axis, coordinate, extent, &mut |_, _, _| ())
+    }
+
+    /// Where a coordinate of an axis with `extent` points leads; `passed` is told of each side on the way, how many points
+    /// beyond it the way has come to, and what becomes of what is there.
+    pub fn resolve_by(
+        &self,
+        axis: usize,
+        coordinate: isize,
+        extent: usize,
+        passed: &mut dyn FnMut(Side, usize, Image),
+    ) -> Place {
         let (sides, n) = (self.sides[axis], extent as isize);
-        let mut at = coordinate;
+        let (mut at, mut image) = (coordinate, Image::SAME);
+        // Between two mirrors at the only point there is nothing else to be seen.
+        let mirrors =
+            n == 1 && sides.iter().all(|side| matches!(side, Side::Reflect | Side::OddReflect));
         loop {
             let (side, edge, mirrored) = match at {
                 _ if at < 0 => (sides[0], 0, -at),
                 _ if at >= n => (sides[1], n - 1, 2 * (n - 1) - at),
-                _ => return Place::Inside(at as usize, 0.0),
+                _ => return Place::Inside(at as usize, image),
             };
-            at = match side {
-                Side::Zero | Side::Open => return Place::Value(0.0),
-                Side::Constant(value) => return Place::Value(value),
+            let distance = (at - edge).unsigned_abs();
+            passed(side, distance, image);
+            let next = match side {
+                Side::Zero | Side::Open | Side::Varying(_) => return Place::Value(image.of(0.0)),
+                Side::Constant(value) => return Place::Value(image.of(value)),
                 Side::Periodic => at.rem_euclid(n),
-                // Between two mirrors at the only point there is nothing else to be seen.
-                Side::Reflect if n == 1 && sides == [Side::Reflect; 2] => 0,
-                Side::Reflect => mirrored,
-                Side::Symmetric if at < 0 => mirrored - 1,
-                Side::Symmetric => mirrored + 1,
-                Side::Edge => return Place::Inside(edge as usize, 0.0),
-                Side::Flux(slope) => {
-                    return Place::Inside(edge as usize, slope * (at - edge).abs() as f64);
+                Side::Reflect | Side::OddReflect if mirrors => {
+                    return match sides {
+                        [Side::Reflect, Side::Reflect] => Place::Inside(0, image),
+                        _ => Place::Value(image.of(0.0)),
+                    };
                 }
+                Side::Reflect | Side::OddReflect => mirrored,
+                Side::Symmetric | Side::Odd | Side::Robin(_) if at < 0 => mirrored - 1,
+                Side::Symmetric | Side::Odd | Side::Robin(_) => mirrored + 1,
+                Side::Edge | Side::Flux(_) | Side::VaryingFlux(_) => edge,
             };
+            (at, image) = (next, image.after(side.image(distance)));
         }
     }
 
-    /// The point (z, y, x) of a grid that a point leads to, and what is added to its value.
+    /// The point (z, y, x) of a grid that a point leads to, and what becomes of its value.
     ///
     /// # Errors
     /// The value that is there instead.
-    pub fn find(&self, point: [isize; 3], extents: [usize; 3]) -> Result<([usize; 3], f64), f64> {
-        let (mut found, mut more) = ([0; 3], 0.0);
+    pub fn find(&self, point: [isize; 3], extents: [usize; 3]) -> Result<([usize; 3], Image), f64> {
+        let (mut found, mut image) = ([0; 3], Image::SAME);
         for axis in [2, 1, 0] {
             match self.resolve(axis, point[axis], extents[axis]) {
-                Place::Inside(at, rise) => {
+                Place::Inside(at, own) => {
                     found[axis] = at;
-                    more += rise;
+                    image = image.after(own);
                 }
-                Place::Value(value) => return Err(value + more),
+                Place::Value(value) => return Err(image.of(value)),
             }
         }
-        Ok((found, more))
+        Ok((found, image))
+    }
+
+    /// With the numbers of Robin's condition for points that lie so far apart along z, y, x.
+    #[must_use]
+    pub fn with_spacing(mut self, spacing: [f64; 3]) -> Self {
+        for (sides, spacing) in self.sides.iter_mut().zip(spacing) {
+            for side in sides {
+                if let Side::Robin([_, b, _]) = side {
+                    *b /= spacing;
+                }
+            }
+        }
+        self
     }
 
     /// That of a grid of `dims` axes, as it is read.
@@ -169,6 +248,28 @@ impl Boundary {
     }
 }
 
+impl Side {
+    /// What becomes of the value of a point of the grid at the place, so many points outside, where this side has it again.
+    ///
+    /// Robin's condition a u + b du/dn = c is met at the mirror, with the mean and the difference of the two values, which lie
+    /// 2k - 1 points apart: u' = ((b/(2k-1) - a/2) u + c) / (b/(2k-1) + a/2). Both are of second order in that distance.
+    #[must_use]
+    pub fn image(self, distance: usize) -> Image {
+        match self {
+            Self::Odd | Self::OddReflect => Image { factor: -1.0, added: 0.0 },
+            Self::Flux(slope) => Image { factor: 1.0, added: slope * distance as f64 },
+            Self::Robin([a, b, c]) => {
+                let across = b / (2 * distance - 1) as f64;
+                let whole = across + a / 2.0;
+                Image { factor: (across - a / 2.0) / whole, added: c / whole }
+            }
+            Self::Zero | Self::Constant(_) | Self::Varying(_) | Self::Open => Image::SAME,
+            Self::Periodic | Self::Reflect | Self::Symmetric => Image::SAME,
+            Self::Edge | Self::VaryingFlux(_) => Image::SAME,
+        }
+    }
+}
+
 impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -180,6 +281,11 @@ impl fmt::Display for Side {
             Self::Edge => f.write_str("edge"),
             Self::Open => f.write_str("open"),
             Self::Flux(slope) => write_number(f, "flux", *slope),
+            Self::Odd => f.write_str("odd"),
+            Self::OddReflect => f.write_str("odd-reflect"),
+            Self::Robin([a, b, c]) => write!(f, "robin={a},{b},{c}"),
+            Self::Varying(_) => f.write_str("constant=(an expression)"),
+            Self::VaryingFlux(_) => f.write_str("flux=(an expression)"),
         }
     }
 }
@@ -197,13 +303,17 @@ mod tests {
         Boundary::parse(text, 3).unwrap()
     }
 
+    fn inside(at: usize, added: f64) -> Place {
+        Place::Inside(at, Image { factor: 1.0, added })
+    }
+
     /// The coordinates that -4 to 6 lead to on an axis of 3 points, by hand.
     #[test]
     fn coordinates_outside_lead_where_numpy_pad_says() {
         let map = |text: &str, n: usize| -> Vec<Place> {
             (-4..7).map(|at| boundary(text).resolve(2, at, n)).collect()
         };
-        let inside = |places: [usize; 11]| places.map(|at| Place::Inside(at, 0.0)).to_vec();
+        let inside = |places: [usize; 11]| places.map(|at| Place::Inside(at, Image::SAME)).to_vec();
         assert_eq!(map("reflect", 3), inside([0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2]));
         assert_eq!(map("periodic", 3), inside([2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]));
         assert_eq!(map("edge", 3), inside([0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2]));
@@ -212,7 +322,7 @@ mod tests {
             assert_eq!(map(kind, 1), inside([0; 11]), "{kind}");
         }
         let one_sided = boundary("x-:reflect,x+:constant=7");
-        assert_eq!(one_sided.resolve(2, -2, 3), Place::Inside(2, 0.0));
+        assert_eq!(one_sided.resolve(2, -2, 3), Place::Inside(2, Image::SAME));
         assert_eq!(one_sided.resolve(2, -3, 3), Place::Value(7.0));
         assert_eq!(one_sided.resolve(2, -1, 1), Place::Value(7.0));
     }
@@ -221,38 +331,98 @@ mod tests {
     fn a_slope_adds_as_much_as_a_point_is_far_from_the_edge() {
         let sloped = boundary("x-:flux=0.5,x+:flux=-2");
         let found = |at: isize| sloped.resolve(2, at, 3);
-        assert_eq!(found(-1), Place::Inside(0, 0.5));
-        assert_eq!(found(-4), Place::Inside(0, 2.0));
-        assert_eq!(found(2), Place::Inside(2, 0.0));
-        assert_eq!(found(3), Place::Inside(2, -2.0));
-        assert_eq!(found(6), Place::Inside(2, -8.0));
+        assert_eq!(found(-1), inside(0, 0.5));
+        assert_eq!(found(-4), inside(0, 2.0));
+        assert_eq!(found(2), inside(2, 0.0));
+        assert_eq!(found(3), inside(2, -2.0));
+        assert_eq!(found(6), inside(2, -8.0));
     }
 
     /// The image in a mirror of what lies behind another side.
     #[test]
     fn mirrors_show_edges_and_slopes_of_the_other_side() {
         let mixed = boundary("x-:reflect,x+:flux=1");
-        assert_eq!(mixed.resolve(2, -2, 3), Place::Inside(2, 0.0));
-        assert_eq!(mixed.resolve(2, -4, 3), Place::Inside(2, 2.0));
-        assert_eq!(mixed.resolve(2, -1, 1), Place::Inside(0, 1.0));
+        assert_eq!(mixed.resolve(2, -2, 3), inside(2, 0.0));
+        assert_eq!(mixed.resolve(2, -4, 3), inside(2, 2.0));
+        assert_eq!(mixed.resolve(2, -1, 1), inside(0, 1.0));
         let mixed = boundary("x-:edge,x+:reflect");
-        assert_eq!(mixed.resolve(2, 5, 3), Place::Inside(0, 0.0));
-        assert_eq!(mixed.resolve(2, 1, 1), Place::Inside(0, 0.0));
+        assert_eq!(mixed.resolve(2, 5, 3), inside(0, 0.0));
+        assert_eq!(mixed.resolve(2, 1, 1), inside(0, 0.0));
     }
 
     /// As `numpy.pad` along z, then y, then x.
     #[test]
     fn in_corners_slopes_add_up_until_a_value_is_found() {
         let extents = [3, 3, 3];
+        let rise = |added: f64| Image { factor: 1.0, added };
         let all = boundary("x:flux=1,y:flux=10,z:flux=100");
-        assert_eq!(all.find([-1, 4, -3], extents), Ok(([0, 2, 0], 123.0)));
-        assert_eq!(all.find([1, 1, 1], extents), Ok(([1, 1, 1], 0.0)));
+        assert_eq!(all.find([-1, 4, -3], extents), Ok(([0, 2, 0], rise(123.0))));
+        assert_eq!(all.find([1, 1, 1], extents), Ok(([1, 1, 1], rise(0.0))));
         let held = boundary("x:flux=1,y:constant=7,z:flux=100");
         assert_eq!(held.find([-1, 4, -3], extents), Err(10.0));
-        assert_eq!(held.find([-1, 1, -3], extents), Ok(([0, 1, 0], 103.0)));
+        assert_eq!(held.find([-1, 1, -3], extents), Ok(([0, 1, 0], rise(103.0))));
         let held = boundary("x:constant=7,y:flux=10");
         assert_eq!(held.find([1, 4, -3], extents), Err(7.0));
         assert_eq!(all.rise([1, 0, 2]), 102.0);
         assert_eq!((all.sloped_axes(), held.sloped_axes()), (3, 1));
+    }
+
+    /// What -3 to 5 have on an axis with the values 10, 20, 30, by hand.
+    #[test]
+    fn odd_sides_show_the_grid_with_the_sign_changed() {
+        let row = |text: &str| -> Vec<f64> {
+            let of = |at| match boundary(text).resolve(2, at, 3) {
+                Place::Inside(at, image) => image.of([10.0, 20.0, 30.0][at]),
+                Place::Value(value) => value,
+            };
+            (-3..6).map(of).collect()
+        };
+        let odd = [-30.0, -20.0, -10.0, 10.0, 20.0, 30.0, -30.0, -20.0, -10.0];
+        assert_eq!(row("odd"), odd);
+        // Images of images: the far end's sign is changed, too.
+        let reflected = [20.0, -30.0, -20.0, 10.0, 20.0, 30.0, -20.0, -10.0, 20.0];
+        assert_eq!(row("odd-reflect"), reflected);
+        let mixed = [-30.0, -20.0, -10.0, 10.0, 20.0, 30.0, 7.0, 7.0, 7.0];
+        assert_eq!(row("x-:odd,x+:constant=7"), mixed);
+        assert_eq!(boundary("x-:odd,x+:constant=7").resolve(2, -4, 3), Place::Value(-7.0));
+        assert_eq!(boundary("x-:odd,x+:flux=1").resolve(2, -2, 1), inside_of(-1.0, -1.0));
+        assert_eq!(boundary("odd-reflect").resolve(2, -1, 1), Place::Value(0.0));
+        assert_eq!(boundary("odd").resolve(2, -2, 1), inside(0, 0.0));
+    }
+
+    fn inside_of(factor: f64, added: f64) -> Place {
+        Place::Inside(0, Image { factor, added })
+    }
+
+    /// The outermost condition is that of x: what y and z make of a value has its image.
+    #[test]
+    fn in_corners_factors_multiply_and_what_is_added_has_its_image() {
+        let both = boundary("x:odd,y:flux=10,z:odd");
+        let found = both.find([1, 4, -1], [3; 3]);
+        assert_eq!(found, Ok(([1, 2, 0], Image { factor: -1.0, added: -20.0 })));
+        assert_eq!(both.find([-1, 1, -1], [3; 3]), Ok(([0, 1, 0], Image::SAME)));
+        assert_eq!(boundary("x:odd,y:constant=7").find([1, -1, 3], [3; 3]), Err(-7.0));
+    }
+
+    #[test]
+    fn the_condition_of_robin_holds_between_a_point_and_its_image() {
+        let [a, b, c] = [2.0, 3.0, 5.0];
+        let side = boundary("x:robin=2,3,5");
+        for distance in 1..4 {
+            let Place::Inside(at, image) = side.resolve(2, -distance, 9) else { panic!() };
+            assert_eq!(at as isize, distance - 1);
+            let [inside, outside] = [0.7, image.of(0.7)];
+            let met =
+                a * (inside + outside) / 2.0 + b * (outside - inside) / (2 * distance - 1) as f64;
+            assert!((met - c).abs() < 1e-14, "{met}");
+        }
+        assert_eq!(boundary("robin=1,0,0").resolve(2, -1, 3), inside_of(-1.0, 0.0));
+        assert_eq!(boundary("robin=0,1,2").resolve(2, -1, 3), inside(0, 2.0));
+        let spaced = boundary("robin=1,4,0").with_spacing([1.0, 1.0, 2.0]).sides;
+        assert_eq!(
+            (spaced[1][0], spaced[2][0]),
+            (Side::Robin([1.0, 4.0, 0.0]), Side::Robin([1.0, 2.0, 0.0]))
+        );
+        assert_eq!(boundary("x:robin=0,1,2").rise([0, 0, 2]), 12.0);
     }
 }

@@ -45,8 +45,8 @@ _Dtype = Literal["f16", "bf16", "tf32", "f32", "f64"]
 _Verify = Literal["full", "sample", "off"]
 _Machine = Literal["this", "h200", "h100", "a100"]
 _Device = Literal["cpu", "cuda"]
-# Besides "constant=V", "flux=G" and texts such as "x:periodic,y-:edge".
-_Kind = Literal["zero", "periodic", "reflect", "symmetric", "edge"]
+# Besides "constant=V", "flux=G", "robin=A,B,C" and texts such as "x:periodic,y-:edge".
+_Kind = Literal["zero", "periodic", "reflect", "symmetric", "edge", "odd", "odd-reflect"]
 _Boundary = _Kind | str | dict[str, str]
 
 class _OnDevice(Protocol):

@@ -56,9 +56,10 @@ def test_the_kinds_of_boundaries_are_those_of_the_library():
         run(boundary="no such kind")
     kinds = caught.value.facts["reason"].split(" is none of ")[1].split(", ")
     # Those with a value are texts of their own.
-    assert sorted(kinds) == sorted([*LITERALS["_Kind"], "constant=V", "flux=G"])
+    assert sorted(kinds) == sorted([*LITERALS["_Kind"], "constant=V", "flux=G", "robin=A,B,C"])
     for kind in kinds:
-        assert run(boundary=kind.replace("V", "1").replace("G", "0")).shape == HERE.shape
+        kind = kind.replace("A,B,C", "1,1,0").replace("V", "1").replace("G", "0")
+        assert run(boundary=kind).shape == HERE.shape
 
 
 def test_every_engine_takes_a_system_that_is_a_stencil_and_dense_no_other():

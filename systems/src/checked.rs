@@ -15,7 +15,8 @@ use super::ends;
 use super::expression::{Array, Function, Node, Purpose, Scope, is_name, is_taken};
 use super::integrate::{self, Rate};
 use super::parts::{Coefficient, Field, Receiver, Source, Start, Trace, Work, index};
-use super::program::{Equation, Program};
+use super::program::{Equation, MOST_REACH, Program};
+use super::sides::Sides;
 use super::sponge;
 use super::stages;
 use super::stencils;
@@ -27,6 +28,9 @@ use problem::check::rounded::Losses;
 use problem::error::{Hint, Mistake};
 use problem::job::Depth;
 use problem::{Boundary, Dtype, Error, Grid, Shape};
+
+/// Points of an axis whose coordinates f32 tells apart well enough to know those outside.
+const MOST_COORDINATES: usize = 1 << 22;
 
 /// A system of fields, ready to be computed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,6 +49,8 @@ pub struct System {
     pub(super) fields: Vec<Field>,
     pub(super) coefficients: Vec<Coefficient>,
     pub(super) works: Vec<Work>,
+    /// The expressions of values and slopes at sides.
+    pub(super) side_values: Vec<Node>,
     pub(super) sources: Vec<Source>,
     /// What all points make together.
     pub(super) totals: Totals,
@@ -105,6 +111,7 @@ impl System {
             fields: Vec::new(),
             coefficients: Vec::new(),
             works: Vec::new(),
+            side_values: Vec::new(),
             sources: Vec::new(),
             totals: Totals::default(),
             end: None,
@@ -116,7 +123,7 @@ impl System {
             jump: Depth::Auto,
             warnings: Vec::new(),
         };
-        system.totals = Totals::new(&description.totals, &system.stencils, &mut scope)?;
+        system.totals = Totals::new(&description.totals, &mut scope)?;
         system.end = match &description.end {
             Some(end) => Some(scope.condition(end, Purpose::EachStep)?),
             None => None,
@@ -124,8 +131,10 @@ impl System {
         description.terms.iter().try_for_each(|(_, term)| scope.anything(term))?;
         for text in &description.coefficients {
             let start = system.start(&text.start, (&scope, Purpose::Start), folder)?;
-            let boundary = text.boundary.as_ref();
-            let boundary = boundary.map_or(Ok(ends::UNREAD), |text| system.boundary(text))?;
+            let boundary = match &text.boundary {
+                Some(text) => system.boundary(text, &scope, Purpose::Constant)?,
+                None => ends::UNREAD,
+            };
             let name = text.name.as_str().to_owned();
             system.coefficients.push(Coefficient { name, boundary, start });
         }
@@ -135,9 +144,9 @@ impl System {
         }
         for text in &description.works {
             let (name, of) = (text.name.as_str().to_owned(), None);
-            let boundary = system.boundary(&text.boundary)?;
+            let boundary = system.boundary(&text.boundary, &scope, Purpose::Next)?;
             let value = scope.number(&text.value, Purpose::Next)?;
-            system.works.push(Work { name, boundary, value, of });
+            system.works.push(Work { name, boundary, value, of, later: 0.0 });
         }
         system.integrate(description, &scope)?;
         let unsaid = description.coefficients.iter().enumerate();
@@ -231,8 +240,14 @@ impl System {
             _ => false,
         };
         let name = |array| self.name_of(array).to_owned();
-        let programs = stages::programs(&self.stencils, &equations, has_source, name)?;
+        let around = |array| self.around(array);
+        let by = (self.stencils.as_slice(), &self.sides(&around));
+        let programs = stages::programs(by, &equations, has_source, name)?;
         (self.program, self.stages) = programs;
+        let mut totals = std::mem::take(&mut self.totals);
+        let around = |array| self.around(array);
+        totals.compile((&self.stencils, &self.sides(&around)), &description.totals)?;
+        self.totals = totals;
         Ok(())
     }
 
@@ -286,10 +301,27 @@ impl System {
         }
     }
 
-    fn field(&self, text: &FieldText, scope: &Scope, folder: &Path) -> Result<Field, Error> {
+    /// What lies around an array, and how many steps after the time before a step its values are.
+    pub(super) fn around(&self, array: Array) -> (Boundary, f64) {
+        let later = match array {
+            Array::Field { level, .. } => -(level as f64),
+            Array::New(_) => 1.0,
+            Array::Work(work) => self.works[work].later,
+            Array::Coefficient(_) => 0.0,
+        };
+        (*self.boundary_of(array), later)
+    }
+
+    /// The expressions at sides, with what lies around each array.
+    pub(super) fn sides<'a>(&'a self, of: &'a dyn Fn(Array) -> (Boundary, f64)) -> Sides<'a> {
+        let Self { side_values, shape, spacing, dt, .. } = self;
+        Sides { expressions: side_values, shape: *shape, spacing: *spacing, dt: *dt, of }
+    }
+
+    fn field(&mut self, text: &FieldText, scope: &Scope, folder: &Path) -> Result<Field, Error> {
         Ok(Field {
             name: text.name.as_str().to_owned(),
-            boundary: self.boundary(&text.boundary)?,
+            boundary: self.boundary(&text.boundary, scope, Purpose::Next)?,
             levels: 1,
             start: self.start(&text.start, (scope, Purpose::StartOfField), folder)?,
             next: match &text.change {
@@ -342,19 +374,64 @@ impl System {
         Ok(Start::Values(stored, losses))
     }
 
-    /// A boundary with its constants as they are stored.
-    fn boundary(&self, text: &Text) -> Result<Boundary, Error> {
-        let boundary = Boundary::parse(text.as_str(), self.shape.dims())
-            .map_err(|error| explain(text, &error))?;
+    /// A boundary with its constants as they are stored, and expressions for some purpose.
+    fn boundary(
+        &mut self,
+        text: &Text,
+        scope: &Scope,
+        purpose: Purpose,
+    ) -> Result<Boundary, Error> {
+        let (dims, mut mistake) = (self.shape.dims(), None);
+        let mut varying = |part: &str, is_slope: bool| {
+            let start = part.as_ptr() as usize - text.as_str().as_ptr() as usize;
+            let start = text.range().start + start;
+            let part = text.part(start..start + part.len());
+            let found = scope.number(&part, purpose).and_then(|node| self.side(node, &part));
+            found.map_err(|error| mistake = Some(error)).ok().map(|found| match (found, is_slope) {
+                (Ok(value), false) => Side::Constant(value),
+                (Ok(value), true) => Side::Flux(value),
+                (Err(number), false) => Side::Varying(number),
+                (Err(number), true) => Side::VaryingFlux(number),
+            })
+        };
+        let boundary = Boundary::parse_with(text.as_str(), dims, &mut varying);
+        let boundary =
+            boundary.map_err(|error| mistake.unwrap_or_else(|| explain(text, &error)))?;
         let stored = boundary.map_constants(|value| self.dtype.round(value));
+        let stored = stored.with_spacing(self.spacing);
         let is_finite = |side: &Side| match side {
             Side::Constant(value) | Side::Flux(value) => value.is_finite(),
+            Side::Robin(_) => self.dtype.round(side.image(MOST_REACH as usize).added).is_finite(),
             _ => true,
         };
         if !stored.sides.iter().flatten().all(is_finite) {
             return Err(text.wrong(format!("{} cannot hold this constant", self.dtype)).into());
         }
         Ok(stored)
+    }
+
+    /// What an expression at a side is: a number, or else one of those that the step adds, which has this number.
+    fn side(&mut self, node: Node, text: &Text) -> Result<Result<f64, usize>, Mistake> {
+        if let Node::Number(value) = node {
+            return Ok(Ok(value));
+        }
+        let mut read = None;
+        node.visit(&mut |part| {
+            if let Node::Read(array) = part {
+                read = Some(*array);
+            }
+        });
+        if read.is_some() {
+            let what = "a side's value is made of coordinates, time and constants; this reads a field or a coefficient";
+            return Err(text.wrong(what));
+        }
+        let longest = self.shape.extents().into_iter().max().unwrap_or(1);
+        if self.dtype != Dtype::F64 && longest > MOST_COORDINATES {
+            let what = format!("an axis of over {MOST_COORDINATES} points takes this in f64 only");
+            return Err(text.wrong(what));
+        }
+        self.side_values.push(node);
+        Ok(Err(self.side_values.len() - 1))
     }
 
     /// A place among the points of the grid as (z, y, x).

@@ -75,9 +75,10 @@ fn is_read_beyond(programs: [&Program; 2], coefficient: usize, axis: usize, end:
 fn of_fields(fields: &[Field], axis: usize, end: usize) -> Result<Side, [&Field; 2]> {
     let goes_on = |field: &Field| match field.boundary.sides[axis][end] {
         Side::Periodic => Some(Side::Periodic),
-        Side::Edge | Side::Flux(_) => Some(Side::Edge),
-        mirror @ (Side::Reflect | Side::Symmetric) => Some(mirror),
-        Side::Zero | Side::Constant(_) | Side::Open => None,
+        Side::Edge | Side::Flux(_) | Side::VaryingFlux(_) => Some(Side::Edge),
+        Side::Reflect | Side::OddReflect => Some(Side::Reflect),
+        Side::Symmetric | Side::Odd | Side::Robin(_) => Some(Side::Symmetric),
+        Side::Zero | Side::Constant(_) | Side::Varying(_) | Side::Open => None,
     };
     let mut common: Option<&Field> = None;
     for field in fields {

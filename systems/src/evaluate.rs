@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use super::checked::System;
 use super::description::Table;
 use super::expression::{Array, Function, Node};
-use problem::boundary::Place;
-use problem::{Boundary, Shape};
+use problem::Shape;
+use problem::boundary::{Image, Place, Side};
 
 /// Numbers of some kind, and how they are computed with.
-pub trait Numbers {
+pub trait Numbers: Clone {
     /// The kind.
     type Number: Copy + Send;
     /// A number as an engine has it.
@@ -140,32 +140,10 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
                 let index = inside(*shape, point).expect("values to start with are of the grid");
                 self.numbers.number(self.values.random(*seed, index))
             }
-            Node::Read(array) => {
-                let stored = |found: Result<usize, f64>| {
-                    let value = found.map(|index| self.values.value(*array, index));
-                    let stored = value.unwrap_or_else(|value| value);
-                    let given = match (*array, found) {
-                        (Array::Coefficient(of), Ok(index)) => self.values.given(of, index),
-                        _ => None,
-                    };
-                    match given {
-                        Some(given) => self.numbers.kept(given, stored),
-                        None => self.numbers.stored(stored),
-                    }
-                };
-                let value = |found: Result<usize, f64>| match found {
-                    Ok(index) if array.is_computed() => self.computed(*array, index),
-                    _ => stored(found),
-                };
-                if let Some(index) = inside(*shape, point) {
-                    return value(Ok(index));
-                }
-                let (found, rises) = find(self.system.boundary_of(*array), *shape, point);
-                let rises = rises.into_iter().filter(|rise| *rise != 0.0);
-                let mut parts = vec![(1.0, value(found))];
-                parts.extend(rises.map(|rise| (1.0, self.numbers.number(rise))));
-                if parts.len() == 1 { parts[0].1 } else { self.numbers.sum(&parts) }
-            }
+            Node::Read(array) => match inside(*shape, point) {
+                Some(index) => self.read(*array, Ok(index)),
+                None => self.beyond(*array, point),
+            },
             Node::Call(function, arguments) => {
                 let value = |part| self.at(part, point);
                 match arguments.as_slice() {
@@ -186,6 +164,77 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
                 self.numbers.table(&tables[*table], self.at(argument, point))
             }
         }
+    }
+
+    /// The value of an array at a place in C order, or a value that is there instead.
+    fn read(&self, array: Array, found: Result<usize, f64>) -> N::Number {
+        let index = match found {
+            Ok(index) if array.is_computed() => return self.computed(array, index),
+            Ok(index) => index,
+            Err(value) => return self.numbers.stored(value),
+        };
+        let stored = self.values.value(array, index);
+        let given = match array {
+            Array::Coefficient(of) => self.values.given(of, index),
+            _ => None,
+        };
+        match given {
+            Some(given) => self.numbers.kept(given, stored),
+            None => self.numbers.stored(stored),
+        }
+    }
+
+    /// The value of an array at a point outside of the grid: the rule of x comes first, then that of y, then that of z.
+    fn beyond(&self, array: Array, point: [isize; 3]) -> N::Number {
+        let (boundary, later) = self.system.around(array);
+        let extents = self.system.shape.extents();
+        let (mut place, mut ways, mut end) = ([0; 3], Vec::new(), None);
+        for axis in [2, 1, 0] {
+            let mut added = Vec::new();
+            let passed = &mut |side, distance: usize, image: Image| match side {
+                Side::Varying(number) => added.push((image.factor, number)),
+                Side::VaryingFlux(number) => added.push((image.factor * distance as f64, number)),
+                _ => (),
+            };
+            match boundary.resolve_by(axis, point[axis], extents[axis], passed) {
+                Place::Inside(at, image) => {
+                    place[axis] = at;
+                    ways.push((image, added));
+                }
+                Place::Value(value) => {
+                    end = Some(value);
+                    ways.push((Image::SAME, added));
+                    break;
+                }
+            }
+        }
+        let found = match end {
+            Some(value) => Err(value),
+            None => Ok((place[0] * extents[1] + place[1]) * extents[2] + place[2]),
+        };
+        let value = self.read(array, found);
+        let rise = |image: &Image| (image.added != 0.0).then_some(image.added);
+        // Slopes that are numbers are added up in any order.
+        if ways.iter().all(|(image, added)| image.factor == 1.0 && added.is_empty()) {
+            let rises = ways.iter().filter_map(|(image, _)| rise(image));
+            let mut parts = vec![(1.0, value)];
+            parts.extend(rises.map(|rise| (1.0, self.numbers.number(rise))));
+            return if parts.len() == 1 { value } else { self.numbers.sum(&parts) };
+        }
+        let then = Self::new(self.system, self.numbers.clone(), self.values, self.step + later);
+        ways.iter().rev().fold(value, |value, (image, added)| {
+            let mut parts = match image.factor {
+                -1.0 => vec![(1.0, self.numbers.call(Function::Negate, &[value]))],
+                factor => vec![(factor, value)],
+            };
+            parts.extend(rise(image).map(|rise| (1.0, self.numbers.number(rise))));
+            let number = |number: usize| then.at(&self.system.side_values[number], point);
+            parts.extend(added.iter().map(|(factor, at)| (*factor, number(*at))));
+            match parts.as_slice() {
+                [(1.0, value)] => *value,
+                parts => self.numbers.sum(parts),
+            }
+        })
     }
 
     /// What the step makes of an array at a place in C order.
@@ -237,20 +286,6 @@ fn inside(shape: Shape, point: [isize; 3]) -> Option<usize> {
     let is_inside = (0..3).all(|axis| (0..extents[axis] as isize).contains(&point[axis]));
     let [z, y, x] = point.map(|at| at as usize);
     is_inside.then(|| (z * extents[1] + y) * extents[2] + x)
-}
-
-/// The point of the grid that is found at a place, or the value that is there instead, and what is added along each
-/// axis: the rule of x comes first, then that of y, then that of z.
-fn find(boundary: &Boundary, shape: Shape, point: [isize; 3]) -> (Result<usize, f64>, [f64; 3]) {
-    let extents = shape.extents();
-    let (mut place, mut rises) = ([0; 3], [0.0; 3]);
-    for axis in [2, 1, 0] {
-        match boundary.resolve(axis, point[axis], extents[axis]) {
-            Place::Inside(at, rise) => (place[axis], rises[axis]) = (at, rise),
-            Place::Value(value) => return (Err(value), rises),
-        }
-    }
-    (Ok((place[0] * extents[1] + place[1]) * extents[2] + place[2]), rises)
 }
 
 impl Table {

@@ -41,6 +41,10 @@ pub const EXAMPLES: &[Example] = &[
         "liquid in a box under a lid that slides: lattice Boltzmann, D3Q19"
     ),
     example!("yee", "an electromagnetic wave between walls, and a round conductor: Yee's leapfrog"),
+    example!(
+        "elastic-free-surface",
+        "a blow on the ground, and the wave along its surface: stress with odd images"
+    ),
     example!("schroedinger", "a particle that meets a wall with two slits: Visscher's leapfrog"),
     example!("burgers", "a flow that steepens, in two directions: Runge-Kutta of order 4"),
     example!("shallow-water", "a dam that breaks: fluxes between points, Runge-Kutta of order 3"),

@@ -28,6 +28,9 @@ impl System {
             let parts: Vec<_> = self.traces.iter().map(|trace| &trace.parts).collect();
             all.push(format!("{parts:?}").into_bytes());
         }
+        if !self.side_values.is_empty() {
+            all.push(format!("{:?}", self.side_values).into_bytes());
+        }
         for work in &self.works {
             let (name, boundary, value) = (&work.name, work.boundary, &work.value);
             all.push(format!("{name} {boundary:?} {value:?}").into_bytes());

@@ -230,10 +230,12 @@ impl Stages<'_> {
                 boundary: field.boundary,
                 value: self.row(stage - 1, number),
                 of: Some(number),
+                later: self.rows[stage - 1].time,
             }));
             works.extend(own.iter().map(|work| Work {
                 name: format!("{} in stage {}", work.name, stage + 1),
                 value: self.at(stage, &work.value),
+                later: self.rows[stage - 1].time,
                 ..work.clone()
             }));
         }
@@ -243,6 +245,7 @@ impl Stages<'_> {
                 boundary: Boundary::default(),
                 value: self.rate(stage, number),
                 of: None,
+                later: 0.0,
             }));
         }
         works

@@ -65,6 +65,7 @@ mod program;
 pub mod ranks;
 mod report;
 mod session;
+mod sides;
 pub mod simulation;
 mod speeds;
 mod sponge;

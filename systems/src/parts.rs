@@ -45,6 +45,8 @@ pub struct Work {
     pub value: Node,
     /// The field whose values it has inside of a step, if it does.
     pub of: Option<usize>,
+    /// Steps, or parts of one, from the time before the step to that of its values.
+    pub later: f64,
 }
 
 /// Values to start with.

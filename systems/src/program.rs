@@ -8,11 +8,12 @@ use std::collections::{BTreeSet, HashMap};
 use transform::Stencil;
 
 use super::expression::{Array, Function, Node};
+use super::sides::Sides;
 use super::text::Text;
 use problem::error::Mistake;
 
 /// How far from a point values may be read, along each axis.
-const MOST_REACH: i32 = 32;
+pub const MOST_REACH: i32 = 32;
 /// Operations of a step at a point.
 const MOST_OPERATIONS: usize = 10_000;
 
@@ -65,19 +66,20 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program of equations, each with its text for errors; its scalars begin with these. An equation that reads at its
+    /// The program of equations, each with its text for errors; its scalars begin with these, and `sides` says what is added
+    /// beyond sides. An equation that reads at its
     /// point what an equation before it computes takes the value from a register.
     ///
     /// # Errors
     /// They read too far away, or take too many operations.
     pub fn new<'a>(
-        stencils: &[Stencil],
+        (stencils, sides): (&[Stencil], &Sides),
         scalars: &[Node],
         equations: impl Iterator<Item = &'a Equation<'a>>,
     ) -> Result<Self, Mistake> {
-        let (calls, sums) = (HashMap::new(), HashMap::new());
+        let (calls, sums, beyond) = (HashMap::new(), HashMap::new(), HashMap::new());
         let program = Self { scalars: scalars.to_vec(), ..Self::default() };
-        let mut writer = Writer { stencils, program, calls, sums };
+        let mut writer = Writer { stencils, sides, program, calls, sums, beyond };
         for Equation { computes, value, text } in equations {
             let result = writer.write(value, [0; 3]).map_err(|what| text.wrong(what))?;
             writer.program.results.push(result);
@@ -91,11 +93,11 @@ impl Program {
     /// # Errors
     /// They read too far away, or take too many operations: as text.
     pub fn of_values<'a>(
-        stencils: &[Stencil],
+        (stencils, sides): (&[Stencil], &Sides),
         values: impl Iterator<Item = &'a Node>,
     ) -> Result<Self, String> {
-        let (calls, sums) = (HashMap::new(), HashMap::new());
-        let mut writer = Writer { stencils, program: Self::default(), calls, sums };
+        let (calls, sums, beyond) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut writer = Writer { stencils, sides, program: Self::default(), calls, sums, beyond };
         for value in values {
             let result = writer.write(value, [0; 3])?;
             writer.program.results.push(result);
@@ -156,9 +158,12 @@ impl Program {
 
 struct Writer<'a> {
     stencils: &'a [Stencil],
+    sides: &'a Sides<'a>,
     program: Program,
     calls: HashMap<(Function, Vec<Value>), Value>,
     sums: HashMap<(usize, Array, Offset), Value>,
+    /// What is added to stored values beyond sides.
+    beyond: HashMap<(Array, Offset), Option<Value>>,
 }
 
 impl Writer<'_> {
@@ -171,7 +176,7 @@ impl Writer<'_> {
             Node::Coordinate(axis) => Value::Coordinate(*axis, at),
             Node::Read(array) => match self.known(*array, at) {
                 Some(value) => value,
-                None => Value::Read(*array, near(at)?),
+                None => self.read(*array, at)?,
             },
             Node::Call(function, arguments) => {
                 let arguments: Vec<Value> =
@@ -194,6 +199,26 @@ impl Writer<'_> {
         let Program { writes, results, .. } = &self.program;
         let place = writes.iter().position(|known| *known == array);
         place.filter(|_| at == [0; 3]).map(|place| results[place])
+    }
+
+    /// A stored value, with what is added beyond sides.
+    fn read(&mut self, array: Array, at: Offset) -> Result<Value, String> {
+        let value = Value::Read(array, near(at)?);
+        match self.added(array, at)? {
+            Some(added) => self.call(Function::Add, vec![value, added]),
+            None => Ok(value),
+        }
+    }
+
+    /// What is added to a stored value beyond sides, if any of them may lie before it.
+    fn added(&mut self, array: Array, at: Offset) -> Result<Option<Value>, String> {
+        if let Some(known) = self.beyond.get(&(array, at)) {
+            return Ok(*known);
+        }
+        let added = self.sides.added(array, at);
+        let added = added.map(|added| self.write(&added, at)).transpose()?;
+        self.beyond.insert((array, at), added);
+        Ok(added)
     }
 
     fn scalar(&mut self, node: &Node) -> Value {
@@ -220,9 +245,24 @@ impl Writer<'_> {
         if let Some(known) = self.sums.get(&key) {
             return Ok(*known);
         }
-        let taps = self.stencils[stencil].taps().iter();
-        let taps = taps.map(|tap| Ok((near(plus(at, tap.offset))?, tap.weight)));
-        let value = self.push(Operation::Sum(array, taps.collect::<Result<_, String>>()?))?;
+        let stencils = self.stencils;
+        let (mut beyond, mut stored) = (Vec::new(), Vec::new());
+        for tap in stencils[stencil].taps() {
+            let at = near(plus(at, tap.offset))?;
+            match self.added(array, at)? {
+                Some(_) => beyond.push((at, tap.weight)),
+                None => stored.push((at, tap.weight)),
+            }
+        }
+        let mut sum = match stored.is_empty() {
+            true => None,
+            false => Some(self.push(Operation::Sum(array, stored))?),
+        };
+        for (at, weight) in beyond {
+            let value = self.read(array, at)?;
+            sum = Some(self.plus_product(sum, weight, value)?);
+        }
+        let value = sum.expect("a stencil has a weight");
         self.sums.insert(key, value);
         Ok(value)
     }
@@ -232,15 +272,25 @@ impl Writer<'_> {
         let stencils = self.stencils;
         let mut sum = None;
         for tap in stencils[stencil].taps() {
-            let weight = self.scalar(&Node::Number(tap.weight));
             let value = self.write(argument, plus(at, tap.offset))?;
-            let part = self.call(Function::Multiply, vec![weight, value])?;
-            sum = Some(match sum {
-                Some(sum) => self.call(Function::Add, vec![sum, part])?,
-                None => part,
-            });
+            sum = Some(self.plus_product(sum, tap.weight, value)?);
         }
         Ok(sum.expect("a stencil has a weight"))
+    }
+
+    /// A sum with the product of a constant weight and a value.
+    fn plus_product(
+        &mut self,
+        sum: Option<Value>,
+        weight: f64,
+        value: Value,
+    ) -> Result<Value, String> {
+        let weight = self.scalar(&Node::Number(weight));
+        let part = self.call(Function::Multiply, vec![weight, value])?;
+        match sum {
+            Some(sum) => self.call(Function::Add, vec![sum, part]),
+            None => Ok(part),
+        }
     }
 
     fn push(&mut self, operation: Operation) -> Result<Value, String> {

@@ -73,6 +73,7 @@ impl System {
             end: None,
             sources: Vec::new(),
             receivers: Vec::new(),
+            side_values: self.side_values.clone(),
             stages: vec![program.clone()],
             program,
             warnings: Vec::new(),

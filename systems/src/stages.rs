@@ -11,6 +11,7 @@ use transform::Stencil;
 
 use super::expression::Array;
 use super::program::{Equation, Program};
+use super::sides::Sides;
 use problem::error::Mistake;
 
 /// The program of all equations, and that of each stage, which has the scalars of all. `later` tells what is added to after
@@ -19,17 +20,17 @@ use problem::error::Mistake;
 /// # Errors
 /// Equations that wait for each other, with their names; those of [`Program::new`].
 pub fn programs(
-    stencils: &[Stencil],
+    by: (&[Stencil], &Sides),
     equations: &[Equation],
     later: impl Fn(Array) -> bool,
     name: impl Fn(Array) -> String,
 ) -> Result<(Program, Vec<Program>), Mistake> {
     let order = order(equations, later, name)?;
     let in_order = order.iter().flatten().map(|number| &equations[*number]);
-    let mut whole = Program::new(stencils, &[], in_order)?;
+    let mut whole = Program::new(by, &[], in_order)?;
     let of_stage = |stage: &Vec<usize>| {
         let own = stage.iter().map(|number| &equations[*number]);
-        Program::new(stencils, &whole.scalars, own)
+        Program::new(by, &whole.scalars, own)
     };
     let mut stages = order.iter().map(of_stage).collect::<Result<Vec<Program>, Mistake>>()?;
     let read: BTreeSet<Array> = stages.iter().flat_map(Program::arrays).collect();

@@ -30,6 +30,12 @@ pub fn job(system: &System) -> Result<Job, String> {
     if field.levels > 1 {
         return Err(format!("'{}' is read {} steps back, too", field.name, field.levels - 1));
     }
+    if let Err(side) = field.boundary.check_plain() {
+        return Err(format!(
+            "values beyond a side of '{}' with {side} are not those of the grid",
+            field.name
+        ));
+    }
     if !system.sources.is_empty() {
         return Err("it has sources".into());
     }

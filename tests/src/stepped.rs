@@ -24,7 +24,7 @@ pub fn steps(
     let at = |values: &[f64], z: isize, y: isize, x: isize| match boundary
         .find([z, y, x], [nz, ny, nx])
     {
-        Ok(([z, y, x], more)) => values[(z * ny + y) * nx + x] + more,
+        Ok(([z, y, x], image)) => image.of(values[(z * ny + y) * nx + x]),
         Err(value) => value,
     };
     let mut values = values.to_vec();

@@ -38,6 +38,9 @@ fn boundaries() -> impl Strategy<Value = Boundary> {
             Just(Side::Symmetric),
             Just(Side::Edge),
             (-0.2..0.2).prop_map(Side::Flux),
+            Just(Side::Odd),
+            Just(Side::OddReflect),
+            (0.0..1.0, 0.1..1.0, -0.2..0.2).prop_map(|(a, b, c)| Side::Robin([a, b, c])),
         ]
     };
     let axis = prop_oneof![(side(), side()).prop_map(|(a, b)| [a, b]), Just([Side::Periodic; 2])];

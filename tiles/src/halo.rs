@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::padded::{Layout, Padded};
 use problem::Boundary;
-use problem::boundary::Place;
+use problem::boundary::{Image, Place};
 use problem::values::Element;
 
 /// Coordinates of an axis that a buffer has room for.
@@ -25,22 +25,22 @@ pub struct Window {
 /// Where a point, a row or a plane of a halo comes from; places are counted as in memory.
 #[derive(Clone, Copy)]
 enum Source<T> {
-    /// From there, with so much added.
-    Copy(usize, f64),
+    /// From there, and what becomes of it.
+    Copy(usize, Image),
     Value(T),
 }
 
-/// A value with something added, as it is stored.
-fn plus<T: Element>(value: T, more: f64) -> T {
-    T::from_f64(value.to_f64() + more)
+/// What becomes of a value, as it is stored.
+fn made<T: Element>(image: Image, value: T) -> T {
+    T::from_f64(image.of(value.to_f64()))
 }
 
-/// Copies so many values within an array, and adds something to each.
-pub(super) fn copy<T: Element>(values: &mut [T], from: Range<usize>, to: usize, more: f64) {
+/// Copies so many values within an array, and makes of each what becomes of it.
+pub(super) fn copy<T: Element>(values: &mut [T], from: Range<usize>, to: usize, image: Image) {
     let count = from.len();
     values.copy_within(from, to);
-    if more != 0.0 {
-        values[to..to + count].iter_mut().for_each(|value| *value = plus(*value, more));
+    if !image.is_same() {
+        values[to..to + count].iter_mut().for_each(|value| *value = made(image, *value));
     }
 }
 
@@ -57,9 +57,9 @@ fn sources<T: Element>(
     let place = |coordinate: isize| at.strict_add_signed(coordinate - start);
     let outside = (start..end.min(0)).chain(start.max(extent as isize)..end);
     let source = |coordinate| match boundary.resolve(axis, coordinate, extent) {
-        Place::Inside(inside, more) => {
+        Place::Inside(inside, image) => {
             let inside = inside as isize;
-            coordinates.contains(&inside).then(|| Source::Copy(place(inside), more))
+            coordinates.contains(&inside).then(|| Source::Copy(place(inside), image))
         }
         Place::Value(value) => Some(Source::Value(T::from_f64(value))),
     };
@@ -123,10 +123,10 @@ impl<T: Element> Edges<T> {
         let pitch = self.pitch;
         for &(to, source) in &self.rows {
             match source {
-                Source::Copy(from, more) => {
-                    copy(plane, from * pitch..(from + 1) * pitch, to * pitch, more);
-                    if more != 0.0 {
-                        self.hold_row(&mut plane[to * pitch..(to + 1) * pitch]);
+                Source::Copy(from, image) => {
+                    copy(plane, from * pitch..(from + 1) * pitch, to * pitch, image);
+                    if !image.is_same() {
+                        close_row(&self.outside, &mut plane[to * pitch..(to + 1) * pitch]);
                     }
                 }
                 Source::Value(value) => {
@@ -147,22 +147,13 @@ impl<T: Element> Edges<T> {
         row.fill(value);
         close_row(&self.outside, row);
     }
-
-    /// Sets those ends of a row of the halo again that have a value of their own, which nothing is added to.
-    fn hold_row(&self, row: &mut [T]) {
-        for &(to, source) in &self.outside {
-            if let Source::Value(value) = source {
-                row[to] = value;
-            }
-        }
-    }
 }
 
 fn close_row<T: Element>(columns: &[(usize, Source<T>)], row: &mut [T]) {
     for &(to, source) in columns {
         row[to] = match source {
-            Source::Copy(from, 0.0) => row[from],
-            Source::Copy(from, more) => plus(row[from], more),
+            Source::Copy(from, image) if image.is_same() => row[from],
+            Source::Copy(from, image) => made(image, row[from]),
             Source::Value(value) => value,
         };
     }
@@ -172,8 +163,6 @@ fn close_row<T: Element>(columns: &[(usize, Source<T>)], row: &mut [T]) {
 pub struct Halo<T> {
     layout: Layout,
     edges: Edges<T>,
-    /// What has one value for ever.
-    fixed: Edges<T>,
     /// Of each plane of the halo.
     planes: Vec<(usize, Source<T>)>,
 }
@@ -189,8 +178,7 @@ impl<T: Element> Halo<T> {
             Window { coordinates: -margin..n + margin, at: first[axis] }
         };
         let edges = Edges::new(boundary, extents, pitch, &[window(1), window(2)]);
-        let [fixed, _] = edges.split();
-        Self { layout, edges, fixed, planes: sources(boundary, 0, extents[0], &window(0)) }
+        Self { layout, edges, planes: sources(boundary, 0, extents[0], &window(0)) }
     }
 
     /// Sets all of it, from the points of the grid.
@@ -243,10 +231,10 @@ impl<T: Element> Halo<T> {
         }
         for &(to, source) in &self.planes {
             match source {
-                Source::Copy(from, more) => {
-                    copy(planes, from * plane..(from + 1) * plane, to * plane, more);
-                    if more != 0.0 {
-                        self.fixed.close_all(&mut planes[to * plane..(to + 1) * plane]);
+                Source::Copy(from, image) => {
+                    copy(planes, from * plane..(from + 1) * plane, to * plane, image);
+                    if !image.is_same() {
+                        self.edges.close_all(&mut planes[to * plane..(to + 1) * plane]);
                     }
                 }
                 Source::Value(value) => {

@@ -13,7 +13,7 @@ use crate::halo::{Edges, Window, copy};
 use crate::padded::CACHE_LINE;
 use crate::tiling::{Tiling, is_periodic};
 use problem::Boundary;
-use problem::boundary::Place;
+use problem::boundary::{Image, Place};
 use problem::values::Element;
 
 /// Where a tile's points and those around it lie in buffers.
@@ -34,7 +34,7 @@ pub struct Room {
     /// Planes of a step that are kept.
     planes: usize,
     /// And of those that are the same as one of them but for what is added.
-    raised: usize,
+    images: usize,
     /// Buffers that take turns.
     buffers: usize,
 }
@@ -57,11 +57,11 @@ impl Room {
         // Without planes to wait for, a step is needed by the next one only.
         let buffers = if rz == 0 { between.min(2) } else { between };
         let plane = (ty + 2 * above) * pitch;
-        let raised = beyond(extents[0], rz)
-            .filter(|z| matches!(boundary.resolve(0, *z, extents[0]), Place::Inside(_, more) if more != 0.0))
+        let images = beyond(extents[0], rz)
+            .filter(|z| matches!(boundary.resolve(0, *z, extents[0]), Place::Inside(_, image) if !image.is_same()))
             .count();
         let planes = 2 * rz + 1;
-        Self { extents, reach, above, beside, left, pitch, plane, planes, raised, buffers }
+        Self { extents, reach, above, beside, left, pitch, plane, planes, images, buffers }
     }
 
     /// Values that [`Steps`] holds at most.
@@ -71,7 +71,7 @@ impl Room {
         }
         // What lies behind the ends of z has one value on each side.
         let constants = if self.planes == 1 { 0 } else { 2 };
-        (self.buffers * (self.planes + self.raised) + constants) * self.plane
+        (self.buffers * (self.planes + self.images) + constants) * self.plane
             + (self.buffers + constants) * CACHE_LINE
     }
 }
@@ -86,8 +86,8 @@ fn beyond(extent: usize, reach: usize) -> impl Iterator<Item = isize> {
 enum Beyond {
     /// It is the same as this one of the grid.
     Plane(usize),
-    /// It is the one of this number of those that have something added.
-    Raised(usize),
+    /// It is the one of this number of those that are made of one of the grid.
+    Image(usize),
     /// It is the constant plane of this number.
     Constant(usize),
 }
@@ -135,14 +135,14 @@ pub struct Placed<T> {
     /// The planes before the first of the grid, as far as the stencil reaches, and those behind the last; a
     /// periodic grid goes on.
     ends: Option<[Vec<Beyond>; 2]>,
-    /// Of each plane that is one of the grid with something added, that one, and what is added.
-    raised: Vec<(isize, f64)>,
+    /// Of each plane that is made of one of the grid, that one, and what becomes of its values.
+    images: Vec<(isize, Image)>,
 }
 
 impl<T: Element> Steps<T> {
     /// Of tiles that fit the room.
     pub fn new(room: Room) -> Self {
-        let values = (room.planes + room.raised) * room.plane;
+        let values = (room.planes + room.images) * room.plane;
         let buffers = (0..room.buffers).map(|_| Planes::new(values)).collect();
         Self { room, buffers, constants: Vec::new() }
     }
@@ -167,12 +167,12 @@ impl<T: Element> Steps<T> {
         let windows = [window(1, above, above), window(2, beside, left)];
         let edges = Edges::new(boundary, extents, pitch, &windows);
         let (nz, rz) = (extents[0] as isize, reach[0] as isize);
-        let (mut values, mut raised) = (Vec::<f64>::new(), Vec::new());
+        let (mut values, mut images) = (Vec::<f64>::new(), Vec::new());
         let mut beyond = |z: isize| match boundary.resolve(0, z, extents[0]) {
-            Place::Inside(z, 0.0) => Beyond::Plane(z),
-            Place::Inside(z, more) => {
-                raised.push((z as isize, more));
-                Beyond::Raised(raised.len() - 1)
+            Place::Inside(z, image) if image.is_same() => Beyond::Plane(z),
+            Place::Inside(z, image) => {
+                images.push((z as isize, image));
+                Beyond::Image(images.len() - 1)
             }
             Place::Value(value) => {
                 let known = values.iter().position(|known| known.to_bits() == value.to_bits());
@@ -194,7 +194,7 @@ impl<T: Element> Steps<T> {
         for buffer in &mut self.buffers {
             (0..planes).for_each(|number| fixed.close_all(buffer.get_mut(number, plane)));
         }
-        Placed { low, edges, fixed, ends, raised }
+        Placed { low, edges, fixed, ends, images }
     }
 
     /// Where a point lies in its plane.
@@ -242,10 +242,12 @@ impl<T: Element> Steps<T> {
             }
         }
         tile.edges.close_plane(plane);
-        for (place, (_, more)) in tile.raised.iter().enumerate().filter(|(_, (of, _))| *of == z) {
-            let values = buffer.get_mut(0, (planes + self.room.raised) * size);
-            copy(values, slot * size..(slot + 1) * size, (planes + place) * size, *more);
-            tile.fixed.close_all(buffer.get_mut(planes + place, size));
+        for (place, (_, image)) in tile.images.iter().enumerate().filter(|(_, (of, _))| *of == z) {
+            let values = buffer.get_mut(0, (planes + self.room.images) * size);
+            copy(values, slot * size..(slot + 1) * size, (planes + place) * size, *image);
+            let plane = buffer.get_mut(planes + place, size);
+            tile.fixed.close_all(plane);
+            tile.edges.close_all(plane);
         }
         self.buffers[number] = buffer;
     }
@@ -258,7 +260,7 @@ impl<T: Element> Steps<T> {
         let kept = |z: isize| buffer.get(z.rem_euclid(planes as isize) as usize, size);
         let beyond = |beyond: &Beyond| match beyond {
             Beyond::Plane(z) => kept(*z as isize),
-            Beyond::Raised(number) => buffer.get(planes + number, size),
+            Beyond::Image(number) => buffer.get(planes + number, size),
             Beyond::Constant(number) => self.constants[*number].get(0, size),
         };
         let plane = |z: isize| match &tile.ends {

@@ -39,6 +39,9 @@ fn kind(side: Side) -> (u32, f64) {
         Side::Reflect | Side::Symmetric => (REFLECT, 0.0),
         Side::Edge => (EDGE, 0.0),
         Side::Flux(slope) => (SLOPE, slope),
+        Side::Odd | Side::OddReflect | Side::Robin(_) | Side::Varying(_) | Side::VaryingFlux(_) => {
+            unreachable!("Refusal::check_sides refuses a side with {side}")
+        }
     }
 }
 

@@ -190,6 +190,7 @@ impl Proposal {
     pub fn new(family: &'static dyn Family, asked: &Asked) -> Result<Self, Refusal> {
         let &Asked { job, fuse, chain, limits, .. } = asked;
         Refusal::check_dims(family, job)?;
+        Refusal::check_sides(job)?;
         let kernel = family.propose(asked)?;
         if limits.chip == Chip::Sm80 && kernel.chip != Chip::Sm80 {
             return Err(Refusal::Chip);

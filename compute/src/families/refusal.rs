@@ -185,6 +185,19 @@ impl Refusal {
         Err(Self::Dims(reason))
     }
 
+    /// Checks that kernels of sums know what lies beyond all sides of a job.
+    ///
+    /// # Errors
+    /// [`Refusal::Boundary`].
+    pub(crate) fn check_sides(job: &Job) -> Result<(), Self> {
+        job.boundary.check_plain().map_err(|side| {
+            Self::Boundary(format!(
+                "it takes no side with {side}: values beyond it are not those of the grid; --engine cpu does, and so do systems \
+                 of fields on every engine but fft"
+            ))
+        })
+    }
+
     /// A stencil that a family has no layout for.
     pub(super) fn no_layout(reason: impl fmt::Display) -> Self {
         Self::Stencil(reason.to_string())

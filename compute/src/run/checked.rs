@@ -27,16 +27,19 @@ pub fn checked(job: Job) -> Result<Job, Error> {
         }
     }
     for side in boundary.sides.iter().flatten() {
-        if let Side::Constant(value) | Side::Flux(value) = side
-            && !dtype.round(*value).is_finite()
-        {
-            let what = if matches!(side, Side::Flux(_)) { "slope" } else { "constant" };
-            let reason = format!("{dtype} cannot hold its {what}");
-            return Err(Error::Boundary {
-                boundary: side.to_string(),
-                reason,
-                hint: Some(Hint::Wider),
-            });
+        let refuse =
+            |reason, hint| Err(Error::Boundary { boundary: side.to_string(), reason, hint });
+        let (what, value) = match *side {
+            Side::Constant(value) => ("constant", value),
+            Side::Flux(slope) => ("slope", slope),
+            Side::Robin(_) => ("values", side.image(stencil.radius().max(1)).added),
+            Side::Varying(_) | Side::VaryingFlux(_) => {
+                return refuse("only fields of a system take expressions".into(), None);
+            }
+            _ => continue,
+        };
+        if !dtype.round(value).is_finite() {
+            return refuse(format!("{dtype} cannot hold its {what}"), Some(Hint::Wider));
         }
     }
     let boundary = boundary.map_constants(|value| dtype.round(value));

@@ -75,8 +75,9 @@ pub struct RunArgs {
     computation: ComputationArgs,
 
     /// What lies around the grid [default: zero]: zero, constant=V, periodic, reflect (the mirror image
-    /// about the last point, which is not repeated), symmetric (about half a point outside), edge (the last point repeated) or flux=G (the last point
-    /// and G more with each point outwards); or that for axes and sides, the general before the
+    /// about the last point, which is not repeated), symmetric (about half a point outside), edge (the last point repeated), flux=G (the last point
+    /// and G more with each point outwards), odd or odd-reflect (mirror images with the sign changed) or robin=A,B,C (A*u + B*du/dn = C half
+    /// a point outside); or that for axes and sides, the general before the
     /// special: x:periodic,y-:constant=1,y+:reflect or edge,x:zero. In corners x decides, then y
     #[arg(
         long,

@@ -6,11 +6,22 @@ use crate::error::Hint;
 use crate::near::near;
 
 /// The kinds of sides.
-pub(super) const KINDS: [&str; 7] =
-    ["zero", "constant", "periodic", "reflect", "symmetric", "edge", "flux"];
+pub(super) const KINDS: [&str; 11] = [
+    "zero",
+    "constant",
+    "periodic",
+    "reflect",
+    "symmetric",
+    "edge",
+    "flux",
+    "odd",
+    "odd-reflect",
+    "robin",
+    "outflow",
+];
 
 /// Those of them that take a value, and what it is called.
-pub(super) const VALUED: [(&str, &str); 2] = [("constant", "V"), ("flux", "G")];
+pub(super) const VALUED: [(&str, &str); 3] = [("constant", "V"), ("flux", "G"), ("robin", "A,B,C")];
 
 /// What other programs call a kind, or a slip of the pen, may mean here.
 pub(super) fn of_kind(text: &str) -> Option<Hint> {
@@ -25,7 +36,12 @@ pub(super) fn of_kind(text: &str) -> Option<Hint> {
         "edges" | "nearest" | "clamp" | "clamped" | "replicate" | "extend" | "copy" => {
             meant("edge")
         }
-        "slope" | "gradient" | "inflow" | "outflow" => meant("flux=G"),
+        "slope" | "gradient" | "inflow" => meant("flux=G"),
+        "antisymmetric" | "antisymmetry" | "negative" | "no-slip" | "noslip" | "free-surface" => {
+            meant("odd")
+        }
+        "antireflect" | "oddreflect" | "odd_reflect" => meant("odd-reflect"),
+        "mixed" | "convective" | "impedance" => meant("robin=A,B,C"),
         "dirichlet" | "fixed" | "value" => Some(Hint::Fixed),
         "none" | "zeros" | "null" | "pad" => meant("zero"),
         _ if word.parse::<f64>().is_ok_and(f64::is_finite) => meant(&format!("constant={word}")),

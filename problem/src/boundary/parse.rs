@@ -9,7 +9,11 @@ use crate::Error;
 use crate::error::Hint;
 
 /// The kinds, as they are written.
-const ALL: &str = "zero, constant=V, periodic, reflect, symmetric, edge, flux=G";
+const ALL: &str =
+    "zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C";
+
+/// Takes an expression of a boundary, of a slope or else of a value, and says which side it makes.
+pub type Varying<'a> = &'a mut dyn FnMut(&str, bool) -> Option<Side>;
 
 /// What is wrong with a part, and what may have been meant.
 struct Refusal {
@@ -46,14 +50,23 @@ impl Boundary {
     /// No such kind or axis, two parts for the same sides, one that would undo a more special one
     /// before it, or an axis that is periodic on one side only.
     pub fn parse(text: &str, dims: usize) -> Result<Self, Error> {
+        Self::parse_with(text, dims, &mut |_, _| None)
+    }
+
+    /// Reads a boundary whose values and slopes may be expressions: `varying` is given what stands there and is no number, as a
+    /// part of `text`.
+    ///
+    /// # Errors
+    /// Those of [`Boundary::parse`]; `varying` makes no side of an expression.
+    pub fn parse_with(text: &str, dims: usize, varying: Varying) -> Result<Self, Error> {
         let refuse = |Refusal { reason, hint }| {
             let boundary = text.to_owned();
             Error::Boundary { boundary, reason, hint }
         };
         let mut boundary = Self::default();
         let mut parts: Vec<Part> = Vec::new();
-        for written in text.split(',').map(str::trim) {
-            let part = Part::read(written, dims).map_err(refuse)?;
+        for written in split(text) {
+            let part = Part::read(written, dims, varying).map_err(refuse)?;
             part.check_beside(&parts).map_err(refuse)?;
             for sides in &mut boundary.sides[part.axes.clone()] {
                 sides[part.ends.clone()].fill(part.side);
@@ -70,10 +83,45 @@ impl Boundary {
     }
 }
 
+/// The parts of a boundary: between commas, but for those in parentheses and those of a list of numbers.
+fn split(text: &str) -> Vec<&str> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let (mut start, mut depth) = (0, 0usize);
+    for (at, letter) in text.char_indices().chain([(text.len(), ',')]) {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 || at == text.len() => {
+                let own = &text[start..at];
+                match parts.last_mut() {
+                    Some(list) if lacks_numbers(&text[list.clone()]) && begins_number(own) => {
+                        list.end = at;
+                    }
+                    _ => parts.push(start..at),
+                }
+                start = at + 1;
+            }
+            _ => (),
+        }
+    }
+    parts.into_iter().map(|part| text[part].trim()).collect()
+}
+
+/// Whether more numbers of a list follow behind the comma.
+fn lacks_numbers(part: &str) -> bool {
+    let kind = part.split_once(':').map_or(part, |(_, kind)| kind).trim_start();
+    let list = kind.strip_prefix("robin").and_then(|rest| rest.trim_start().strip_prefix('='));
+    list.is_some_and(|list| list.split(',').count() < 3)
+}
+
+fn begins_number(part: &str) -> bool {
+    part.trim_start().starts_with(|letter: char| letter.is_ascii_digit() || "+-.".contains(letter))
+}
+
 impl<'a> Part<'a> {
-    fn read(written: &'a str, dims: usize) -> Result<Self, Refusal> {
+    fn read(written: &'a str, dims: usize, varying: Varying) -> Result<Self, Refusal> {
         let Some((place, kind)) = written.split_once(':') else {
-            let side = read_side(written, dims)?;
+            let side = read_side(written, dims, varying)?;
             let (level, axes) = (Level::Grid, 3 - dims..3);
             return Ok(Self { written, level, place: "all sides", axes, ends: 0..2, side });
         };
@@ -89,7 +137,7 @@ impl<'a> Part<'a> {
             let reason = format!("'{place}' is none of {}", known.join(", "));
             return Err(Refusal { reason, hint: hint::of_place(place, kind, dims) });
         };
-        let side = read_side(kind, dims)?;
+        let side = read_side(kind, dims, varying)?;
         Ok(Self { written, level, place, axes: axis..axis + 1, ends, side })
     }
 
@@ -114,7 +162,7 @@ impl<'a> Part<'a> {
     }
 }
 
-fn read_side(text: &str, dims: usize) -> Result<Side, Refusal> {
+fn read_side(text: &str, dims: usize, varying: Varying) -> Result<Side, Refusal> {
     let refuse = |reason: String, hint| Err(Refusal { reason, hint });
     let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()))
     else {
@@ -123,15 +171,19 @@ fn read_side(text: &str, dims: usize) -> Result<Side, Refusal> {
             "periodic" => Ok(Side::Periodic),
             "reflect" => Ok(Side::Reflect),
             "symmetric" => Ok(Side::Symmetric),
-            "edge" => Ok(Side::Edge),
+            "edge" | "outflow" => Ok(Side::Edge),
+            "odd" => Ok(Side::Odd),
+            "odd-reflect" => Ok(Side::OddReflect),
             "constant" => refuse("'constant' needs a value, as in constant=1.5".into(), None),
             "flux" => refuse("'flux' needs a slope for a point, as in flux=0.5".into(), None),
+            "robin" => refuse(NUMBERS.into(), None),
             _ => refuse(format!("'{text}' is none of {ALL}"), hint::of_kind(text)),
         };
     };
     let kind: fn(f64) -> Side = match name {
-        "constant" => Side::Constant,
-        "flux" => Side::Flux,
+        "constant" | "value" => Side::Constant,
+        "flux" | "slope" => Side::Flux,
+        "robin" => return read_robin(value).map_err(|reason| Refusal { reason, hint: None }),
         _ => {
             let place = name.trim_end_matches(['-', '+']);
             let hint = match axis(place, dims) {
@@ -139,14 +191,47 @@ fn read_side(text: &str, dims: usize) -> Result<Side, Refusal> {
                 None if hint::KINDS.contains(&name) => None,
                 None => hint::of_kind(name),
             };
-            let reason = format!("'{name}' takes no value; only constant=V and flux=G do");
+            let reason =
+                format!("'{name}' takes no value; only constant=V, flux=G and robin=A,B,C do");
             return refuse(reason, hint);
         }
     };
     match value.parse() {
         Ok(value) if f64::is_finite(value) => Ok(kind(value)),
+        Err(_) if !value.is_empty() => match varying(value, matches!(kind(0.0), Side::Flux(_))) {
+            Some(side) => Ok(side),
+            None => {
+                let reason = format!(
+                    "'{value}' is not a finite number; only fields of a system take expressions"
+                );
+                refuse(reason, None)
+            }
+        },
         _ => refuse(format!("'{value}' is not a finite number"), None),
     }
+}
+
+/// What `robin` lacks.
+const NUMBERS: &str =
+    "'robin' needs three numbers, those of a*u + b*du/dn = c, as in robin=1,0.5,0";
+
+/// Robin's condition, or why there is none.
+fn read_robin(text: &str) -> Result<Side, String> {
+    let mut numbers = [0.0_f64; 3];
+    let mut parts = text.split(',').map(str::trim);
+    for number in &mut numbers {
+        let part = parts.next().filter(|part| !part.is_empty()).ok_or(NUMBERS)?;
+        *number = part.parse().map_err(|_| format!("'{part}' is not a finite number"))?;
+        if !number.is_finite() {
+            return Err(format!("'{part}' is not a finite number"));
+        }
+    }
+    let [a, b, _] = numbers;
+    // Images of others would grow with each image of an image, or be infinite.
+    if a * b < 0.0 || (a == 0.0 && b == 0.0) {
+        return Err(format!("'robin={text}' needs numbers a and b of one sign, and not two zeros"));
+    }
+    Ok(Side::Robin(numbers))
 }
 
 #[cfg(test)]
@@ -167,9 +252,14 @@ mod tests {
 
     #[test]
     fn boundaries_are_read_and_printed() {
-        for text in
-            ["zero", "constant=-1.5", "periodic", "x:periodic,y-:constant=1,y+:reflect,z:zero"]
-        {
+        for text in [
+            "zero",
+            "constant=-1.5",
+            "periodic",
+            "x:periodic,y-:constant=1,y+:reflect,z:zero",
+            "odd",
+            "x-:odd-reflect,x+:robin=1,-0,2.5,y:robin=0,2,-1,z:odd",
+        ] {
             assert_eq!(boundary(text).describe(3), text);
         }
         assert_eq!(Boundary::parse("x:periodic", 1).unwrap().describe(1), "periodic");
@@ -185,23 +275,46 @@ mod tests {
         for (text, expected) in [
             (
                 "warp",
-                "'warp' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G",
+                "'warp' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C",
             ),
             ("constant", "'constant' needs a value, as in constant=1.5"),
             ("constant=inf", "'inf' is not a finite number"),
-            ("zero=1", "'zero' takes no value; only constant=V and flux=G do"),
+            ("zero=1", "'zero' takes no value; only constant=V, flux=G and robin=A,B,C do"),
+            ("value=t", "'t' is not a finite number; only fields of a system take expressions"),
+            ("flux=", "'' is not a finite number"),
+            ("robin=1,2", NUMBERS),
+            ("x:robin=1,y:zero", NUMBERS),
+            ("robin=1,-2,3", "'robin=1,-2,3' needs numbers a and b of one sign, and not two zeros"),
+            ("robin=0,0,3", "'robin=0,0,3' needs numbers a and b of one sign, and not two zeros"),
             ("x-:periodic", "x is periodic on one side only"),
             ("periodic,x-:zero", "x is periodic on one side only"),
             ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
             (":zero", "'' is none of x, x-, x+, y, y-, y+"),
-            ("", "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G"),
+            (
+                "",
+                "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C",
+            ),
             (
                 "periodic,",
-                "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G",
+                "'' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C",
             ),
         ] {
             assert_eq!(refused(text), (expected.to_owned(), None));
         }
+    }
+
+    #[test]
+    fn expressions_are_handed_out_with_their_commas() {
+        let mut found = Vec::new();
+        let mut take = |text: &str, slope: bool| {
+            found.push((text.to_owned(), slope));
+            Some(if slope { Side::VaryingFlux(found.len()) } else { Side::Varying(found.len()) })
+        };
+        let text = "x-:value=max(0, sin(t)), x+:slope = 2*t, y:constant=3, y+:outflow";
+        let read = Boundary::parse_with(text, 2, &mut take).unwrap();
+        assert_eq!(read.sides[2], [Side::Varying(1), Side::VaryingFlux(2)]);
+        assert_eq!(read.sides[1], [Side::Constant(3.0), Side::Edge]);
+        assert_eq!(found, [("max(0, sin(t))".to_owned(), false), ("2*t".to_owned(), true)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::boundary::{Place, Side};
+use crate::boundary::{Image, Place, Side};
 use crate::region::Region;
 use crate::values::Element;
 use crate::{Error, Job, Shape, Values, with_values};
@@ -155,13 +155,13 @@ impl Axis {
         let (first, end) = (from.low[axis], from.high[axis]);
         let find = |at: isize| {
             if (first..end).contains(&at) {
-                return Place::Inside((at - first) as usize, 0.0);
+                return Place::Inside((at - first) as usize, Image::SAME);
             }
             match job.boundary.resolve(axis, at, extent) {
                 // Of a periodic axis the region may hold another copy of the point.
-                Place::Inside(point, more) => {
+                Place::Inside(point, image) => {
                     let copy = (point as isize - first).rem_euclid(extent as isize);
-                    Place::Inside(copy as usize, more)
+                    Place::Inside(copy as usize, image)
                 }
                 value => value,
             }
@@ -208,25 +208,25 @@ impl Step {
         for tap in job.stencil.taps() {
             let [dz, dy, dx] = tap.offset.map(|offset| offset as isize);
             let (z, y) = (zs.place(z + dz), ys.place(y + dy));
-            // The row of the neighbours and what is added to it, or the one value that it has: along x the
+            // The row of the neighbours and what becomes of it, or the one value that it has: along x the
             // rule comes first.
             let row = match (z, y) {
                 (_, Place::Value(value)) => Err(value),
-                (Place::Value(value), Place::Inside(_, more)) => Err(value + more),
+                (Place::Value(value), Place::Inside(_, down)) => Err(down.of(value)),
                 (Place::Inside(z, deep), Place::Inside(y, down)) => {
                     let row = &values[(z * from_rows + y) * from_columns..][..from_columns];
-                    Ok((row, down + deep))
+                    Ok((row, down.after(deep)))
                 }
             };
             let add = |next: &mut [f64], x: isize| {
                 let value = match (xs.place(x + dx), row) {
                     (Place::Value(value), _) => value,
-                    (Place::Inside(_, beside), Err(value)) => value + beside,
-                    (Place::Inside(x, beside), Ok((row, more))) => row[x] + (beside + more),
+                    (Place::Inside(_, beside), Err(value)) => beside.of(value),
+                    (Place::Inside(x, beside), Ok((row, image))) => beside.after(image).of(row[x]),
                 };
                 next[(x - to.low[2]) as usize] += tap.weight * value;
             };
-            let Ok((row, more)) = row else {
+            let Ok((row, image)) = row else {
                 (to.low[2]..to.high[2]).for_each(|x| add(next, x));
                 continue;
             };
@@ -238,7 +238,9 @@ impl Step {
             if count > 0 {
                 let row = &row[(low + dx - from.low[2]) as usize..][..count];
                 let sums = next[start..start + count].iter_mut();
-                sums.zip(row).for_each(|(sum, value)| *sum += tap.weight * (value + more));
+                let Image { factor, added } = image;
+                sums.zip(row)
+                    .for_each(|(sum, value)| *sum += tap.weight * (factor * value + added));
             }
         }
     }

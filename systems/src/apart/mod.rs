@@ -123,7 +123,15 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
         Equation { computes, value: &field.next, text }
     });
     let equations: Vec<Equation> = equations.collect();
-    let program = Program::new(&system.stencils, &[], equations.iter());
+    let around = |array: Array| match array {
+        Array::Field { field, level } => {
+            system.around(Array::Field { field: fields[field], level })
+        }
+        Array::Coefficient(number) => system.around(Array::Coefficient(coefficients[number])),
+        computed => unreachable!("{computed:?} is of a system that is one part"),
+    };
+    let sides = system.sides(&around);
+    let program = Program::new((&system.stencils, &sides), &[], equations.iter());
     let program = program.expect("the equations of the whole system are operations");
     let part = System {
         stages: vec![program.clone()],

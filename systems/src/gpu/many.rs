@@ -72,10 +72,11 @@ fn are_found(system: &System, axis: usize, end: usize) -> bool {
         match system.boundary_of(array).sides[axis][end] {
             // Twice as much is computed with in 32 bits.
             _ if extent > 1 << 30 => distance == 0,
-            Side::Zero | Side::Open | Side::Constant(_) | Side::Edge => true,
+            Side::Zero | Side::Open | Side::Constant(_) | Side::Varying(_) => true,
+            Side::Edge | Side::VaryingFlux(_) => true,
             Side::Periodic | Side::Symmetric => distance <= extent,
             Side::Reflect => distance < extent,
-            Side::Flux(_) => distance == 0,
+            Side::Flux(_) | Side::Odd | Side::OddReflect | Side::Robin(_) => distance == 0,
         }
     })
 }

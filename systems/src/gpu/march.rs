@@ -79,7 +79,7 @@ fn has_zeros(system: &System, axis: usize, end: usize) -> bool {
     let is_ring = |array| held.iter().any(|it| it.array == array && it.ring.is_some());
     let is_zero = |(array, offset): (Array, Offset)| {
         let side = system.boundary_of(array).sides[axis][end];
-        let zero = matches!(side, Side::Zero | Side::Open) || side == Side::Constant(0.0);
+        let zero = matches!(side, Side::Zero | Side::Open | Side::Varying(_) | Side::Constant(0.0));
         offset[axis] == 0 || zero && is_ring(array)
     };
     // The last values that are copied together end where the row does.

@@ -6,7 +6,7 @@
 use crate::checked::System;
 use crate::expression::Array;
 use problem::Boundary;
-use problem::boundary::{Place, Side};
+use problem::boundary::{Image, Place, Side};
 
 /// The tables of a system.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +18,10 @@ pub struct Places {
     coefficients: usize,
     /// Where coordinate 0 of an axis stands in `entries`, boundary by boundary.
     starts: Vec<[usize; 3]>,
-    /// Where in `values` stands what is added at coordinate 0, where an axis has a slope.
+    /// Where in `values` stands what is added at coordinate 0, where an axis adds something.
     rises: Vec<[Option<usize>; 3]>,
+    /// Where in `values` stands the factor at coordinate 0, where an axis has others than 1.
+    factors: Vec<[Option<usize>; 3]>,
     /// Coordinates in the grid, or !k of the value k.
     pub entries: Vec<i32>,
     /// The values.
@@ -43,27 +45,32 @@ impl Places {
     }
 
     fn add(&mut self, boundary: Boundary, system: &System, reach: [usize; 3]) -> usize {
-        let (mut starts, mut rises) = ([0; 3], [None; 3]);
+        let (mut starts, mut rises, mut factors) = ([0; 3], [None; 3], [None; 3]);
         for axis in 0..3 {
             let (extent, reach) = (system.shape.extents()[axis], reach[axis]);
             starts[axis] = self.entries.len() + reach;
-            let mut added = Vec::new();
+            let mut images = Vec::new();
             for coordinate in -(reach as isize)..(extent + reach) as isize {
-                let (entry, rise) = match boundary.resolve(axis, coordinate, extent) {
-                    Place::Inside(at, rise) => (at as i32, rise),
-                    Place::Value(value) => (!(self.value(value) as i32), 0.0),
+                let (entry, image) = match boundary.resolve(axis, coordinate, extent) {
+                    Place::Inside(at, image) => (at as i32, image),
+                    Place::Value(value) => (!(self.value(value) as i32), Image::SAME),
                 };
                 self.entries.push(entry);
-                added.push(rise);
+                images.push(image);
             }
-            if added.iter().any(|rise| *rise != 0.0) {
+            if images.iter().any(|image| image.added != 0.0) {
                 rises[axis] = Some(self.values.len() + reach);
-                self.values.extend(added);
+                self.values.extend(images.iter().map(|image| image.added));
+            }
+            if images.iter().any(|image| image.factor != 1.0) {
+                factors[axis] = Some(self.values.len() + reach);
+                self.values.extend(images.iter().map(|image| image.factor));
             }
         }
         self.boundaries.push(boundary);
         self.starts.push(starts);
         self.rises.push(rises);
+        self.factors.push(factors);
         self.starts.len() - 1
     }
 
@@ -93,6 +100,11 @@ impl Places {
     /// Where coordinate 0 of an axis stands in the entries of a boundary.
     pub fn start(&self, boundary: usize, axis: usize) -> usize {
         self.starts[boundary][axis]
+    }
+
+    /// Where in the values stands the factor at coordinate 0 of an axis, if it is not 1 everywhere.
+    pub fn factor(&self, boundary: usize, axis: usize) -> Option<usize> {
+        self.factors[boundary][axis]
     }
 
     /// Where in the values stands what is added at coordinate 0 of an axis, if anything is somewhere.

@@ -66,7 +66,9 @@ impl System {
     /// Whether an equation depends on where a point lies.
     pub(super) fn reads_coordinates(&self) -> bool {
         let mut found = false;
-        self.visit(|part| found |= matches!(part, Node::Coordinate(_)));
+        let mut see = |part: &Node| found |= matches!(part, Node::Coordinate(_));
+        self.visit(&mut see);
+        self.side_values.iter().for_each(|value| value.visit(&mut see));
         found
     }
 }

@@ -329,8 +329,12 @@ fn places(part: &Part, (boundary, extents): (&Boundary, [usize; 3]), offset: Off
         let beyond = [low < 0, high > extents[axis] as isize];
         let is_inside = |end: usize| {
             let side = boundary.sides[axis][end];
-            let outside =
-                matches!(side, Side::Zero | Side::Constant(_) | Side::Periodic | Side::Open);
+            let outside = match side {
+                Side::Zero | Side::Constant(_) | Side::Varying(_) | Side::Open => true,
+                Side::Periodic => true,
+                Side::Reflect | Side::Symmetric | Side::Odd | Side::OddReflect => false,
+                Side::Robin(_) | Side::Edge | Side::Flux(_) | Side::VaryingFlux(_) => false,
+            };
             beyond[end] && !outside
         };
         let is_whole = own.high[axis] - own.low[axis] == extents[axis] as isize;

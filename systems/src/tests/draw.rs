@@ -128,7 +128,7 @@ impl Draw {
         drawn.tables.push((Text::new("a name", "pulse"), Table { arguments, values }));
         for coefficient in 0..self.coefficients {
             let start = self.start();
-            let (name, boundary) = (format!("c{coefficient}"), self.boundary());
+            let (name, boundary) = (format!("c{coefficient}"), self.sides(9));
             drawn = drawn.coefficient_with(&name, start.as_str(), &boundary);
         }
         drawn = drawn.term("shared", self.expression(2));
@@ -185,7 +185,7 @@ impl Draw {
         let mut drawn = Description::new(&size).dtype(types[self.below(4)]);
         let fields = 8 + self.below(8);
         // Mostly the same sides for all, as systems have them.
-        let usual = self.boundary();
+        let usual = self.sides(9);
         for field in 0..fields {
             let mut taps = Vec::new();
             for _ in 0..1 + self.below(2) {
@@ -204,7 +204,7 @@ impl Draw {
         drawn = drawn.term("together", format!("tanh({})", all.join(" + ")));
         for (field, own) in all.iter().enumerate() {
             let start = self.start();
-            let boundary = if self.one_in(4) { self.boundary() } else { usual.clone() };
+            let boundary = if self.one_in(4) { self.sides(9) } else { usual.clone() };
             let axis = AXES[3 - self.dims + self.below(self.dims)];
             let next = match self.below(3) {
                 0 => format!("{own} + 0.25*(together - u{field})"),
@@ -241,7 +241,7 @@ impl Draw {
                 _ => format!("{weight}*s{of}(u - 0.5*u)"),
             });
         }
-        let (start, boundary) = (self.start(), self.boundary());
+        let (start, boundary) = (self.start(), self.sides(6));
         let field = FieldText::new("u", start.as_str(), parts.join(" + "));
         drawn.field(field.boundary(&boundary))
     }
@@ -269,16 +269,39 @@ impl Draw {
     }
 
     fn boundary(&mut self) -> String {
+        self.sides(11)
+    }
+
+    /// A boundary with the first so many kinds of sides: of images that are changed from the sixth on, of expressions from the
+    /// ninth on.
+    fn sides(&mut self, kinds: usize) -> String {
         let own = &AXES[3 - self.dims..];
         let mut parts = Vec::new();
         for axis in own {
-            let mut side = || match self.below(6) {
+            let mut side = || match self.below(kinds) {
                 0 => "zero".to_owned(),
                 1 => "reflect".to_owned(),
                 2 => "edge".to_owned(),
-                4 => "symmetric".to_owned(),
                 3 => format!("constant={}", self.random.random_range(-1.0..1.0)),
-                _ => format!("flux={}", self.random.random_range(-0.1..0.1)),
+                4 => "symmetric".to_owned(),
+                5 => format!("flux={}", self.random.random_range(-0.1..0.1)),
+                6 => "odd".to_owned(),
+                7 => "odd-reflect".to_owned(),
+                8 => {
+                    let [a, b] = [(); 2].map(|()| self.random.random_range(0.1..1.0));
+                    format!("robin={a},{b},{}", self.random.random_range(-0.1..0.1))
+                }
+                9 => {
+                    let along = own[self.below(own.len())];
+                    let values =
+                        ["sin(3*t)", "pulse(t) - 0.01*n", "k/4", "cos(2*t - AXIS)", "tanh(AXIS)"];
+                    format!("value={}", values[self.below(5)].replace("AXIS", along))
+                }
+                _ => {
+                    let along = own[self.below(own.len())];
+                    let slopes = ["0.1*sin(t)", "0.05*cos(AXIS)", "0.1*max(-1, pulse(t + 0.1))"];
+                    format!("slope={}", slopes[self.below(3)].replace("AXIS", along))
+                }
             };
             let (low, high) = (side(), side());
             parts.push(match self.one_in(3) {

@@ -8,6 +8,7 @@ mod examples;
 mod jumps;
 mod points;
 mod random;
+mod sides;
 mod staged;
 mod sums;
 mod totals;

@@ -14,6 +14,7 @@ use crate::description::TotalText;
 use crate::evaluate::{Evaluator, Nothing, Plain};
 use crate::expression::{Array, Fold, Node, Purpose, Reduction, Scope};
 use crate::program::{Offset, Program};
+use crate::sides::Sides;
 use problem::Region;
 use problem::error::Mistake;
 
@@ -30,6 +31,8 @@ pub struct Totals {
     pub names: Vec<String>,
     /// What each is made of: reductions and what is one number for a step.
     pub values: Vec<Node>,
+    /// How many reductions each and those before it have.
+    ends: Vec<usize>,
     /// The reductions.
     pub reductions: Vec<Reduction>,
     /// What is reduced, as operations on a point.
@@ -43,7 +46,6 @@ impl Totals {
     /// One is no total, or takes too much.
     pub fn new(
         texts: &[TotalText],
-        stencils: &[Stencil],
         scope: &mut Scope,
     ) -> Result<Self, Mistake> {
         let mut totals = Self::default();
@@ -53,15 +55,29 @@ impl Totals {
                 None => None,
             };
             let node = scope.total(value, region.as_ref(), &mut totals.reductions)?;
-            // Here, so that what is wrong is told with its text.
-            totals.program =
-                Program::of_values(stencils, totals.reductions.iter().map(|it| &it.value))
-                    .map_err(|what| value.wrong(what))?;
+            totals.ends.push(totals.reductions.len());
             scope.totals.push((name.as_str().to_owned(), node.clone()));
             totals.names.push(name.as_str().to_owned());
             totals.values.push(node);
         }
         Ok(totals)
+    }
+
+    /// Makes operations of what is reduced, with what is added beyond sides.
+    ///
+    /// # Errors
+    /// A total reads too far away, or takes too many operations.
+    pub fn compile(
+        &mut self,
+        by: (&[Stencil], &Sides),
+        texts: &[TotalText],
+    ) -> Result<(), Mistake> {
+        for (text, end) in texts.iter().zip(&self.ends) {
+            let values = self.reductions[..*end].iter().map(|reduction| &reduction.value);
+            let program = Program::of_values(by, values);
+            self.program = program.map_err(|what| text.value.wrong(what))?;
+        }
+        Ok(())
     }
 
     /// Whether there are none.

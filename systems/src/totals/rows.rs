@@ -9,9 +9,10 @@ use rayon::prelude::*;
 use super::exact::{Accumulator, Partial};
 use crate::checked::System;
 use crate::evaluate::{Evaluator, Nothing, Plain, Values};
-use crate::expression::{Array, Function, Node};
+use crate::expression::{Array, Function};
 use crate::program::{Offset, Operation, Program, Value};
 use problem::Region;
+use problem::boundary::Place;
 
 /// Points that are computed together.
 const BLOCK: usize = 256;
@@ -39,11 +40,9 @@ pub fn reduce(
         let mut sums: Vec<Accumulator> = system.totals.folds().map(Accumulator::new).collect();
         let mut room = Room::new(program, &scalars);
         for row in rows {
-            let outside = Evaluator::new(system, Plain, values, step as f64);
             let of = Row {
                 system,
                 values,
-                outside: &outside,
                 row: *row,
                 columns: own.low[2]..own.high[2],
             };
@@ -177,8 +176,6 @@ fn two(function: Function, to: &mut [f64], a: &[f64], b: &[f64]) {
 struct Row<'a, V: ?Sized> {
     system: &'a System,
     values: &'a V,
-    /// Finds values beyond the grid.
-    outside: &'a Evaluator<'a, Plain, V>,
     /// Its place along z and y.
     row: [isize; 2],
     columns: Range<isize>,
@@ -212,15 +209,37 @@ impl<V: Values + ?Sized> Row<'_, V> {
         }
     }
 
+    /// The value of an array at a point outside of the grid, but for expressions at sides, which the program adds: the rule of x
+    /// comes first, then that of y, then that of z.
+    fn beyond(&self, array: Array, point: [isize; 3]) -> f64 {
+        let extents = self.system.shape.extents();
+        let boundary = self.system.boundary_of(array);
+        let (mut place, mut images, mut end) = ([0; 3], Vec::new(), None);
+        for axis in [2, 1, 0] {
+            match boundary.resolve(axis, point[axis], extents[axis]) {
+                Place::Inside(at, image) => {
+                    place[axis] = at;
+                    images.push(image);
+                }
+                Place::Value(value) => {
+                    end = Some(value);
+                    break;
+                }
+            }
+        }
+        let index = || (place[0] * extents[1] + place[1]) * extents[2] + place[2];
+        let value = end.unwrap_or_else(|| self.values.value(array, index()));
+        images.iter().rev().fold(value, |value, image| value * image.factor + image.added)
+    }
+
     /// Values of a row of an array from a column on.
     fn fetch(&self, array: Array, [z, y]: [isize; 2], first: isize, to: &mut [f64]) {
         let [nz, ny, nx] = self.system.shape.extents().map(|extent| extent as isize);
         let is_row = (0..nz).contains(&z) && (0..ny).contains(&y);
         let inside = if is_row { 0.max(first)..nx.min(first + to.len() as isize) } else { 0..0 };
-        let node = Node::Read(array);
         for (column, to) in (first..).zip(&mut *to) {
             if !inside.contains(&column) {
-                *to = self.outside.at(&node, [z, y, column]);
+                *to = self.beyond(array, [z, y, column]);
             }
         }
         if !inside.is_empty() {

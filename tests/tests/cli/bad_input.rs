@@ -55,7 +55,10 @@ fn boundaries_that_are_none() {
     let help = "give one kind for all sides, such as --boundary periodic, or kinds for axes and \
                 sides, such as --boundary x:periodic,y-:constant=1,y+:reflect";
     for (boundary, reason) in [
-        ("warp", "'warp' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G"),
+        (
+            "warp",
+            "'warp' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C",
+        ),
         ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
         ("y+:periodic", "y is periodic on one side only"),
         ("constant=nan", "'nan' is not a finite number"),

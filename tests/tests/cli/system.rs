@@ -168,7 +168,7 @@ fn a_mistake_in_a_file_is_shown_at_its_place() {
         (
             "x:periodic",
             "x:periodical",
-            "line 19, column 13: 'periodical' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G\n  \
+            "line 19, column 13: 'periodical' is none of zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C\n  \
              | boundary = \"x:periodical,y:reflect\"\n  |             ^^^^^^^^^^^^^^^^^^^^^^\n  \
              help: did you mean periodic?",
         ),
@@ -292,6 +292,7 @@ fn examples_are_listed_written_and_computed() {
         "heat-3d",
         "lid-driven-cavity",
         "yee",
+        "elastic-free-surface",
         "schroedinger",
         "burgers",
         "shallow-water",

@@ -29,6 +29,25 @@ fn a_general_kind_may_be_refined() {
     assert!(report.starts_with(line), "{report}");
 }
 
+/// Kernels of sums on GPUs know no images whose values are changed; the CPU does, whatever was asked for.
+#[test]
+fn images_that_are_changed_are_refused_or_right() {
+    let folder = Folder::new();
+    let run = "run --stencil box2d2r --size 40x50 --steps 3 --verify full";
+    let sides = "x:odd,y-:odd-reflect,y+:robin=1,0.5,0.25";
+    let report = folder.succeed(&format!("{run} --engine cpu --boundary {sides}")).stdout;
+    let line = "stencil    box2d2r, boundary x:odd,y-:odd-reflect,y+:robin=1,0.5,0.25\n";
+    assert!(report.starts_with(line), "{report}");
+    for engine in ["emulate", "fft"] {
+        let result = folder.host(&format!("{run} --engine {engine} --boundary {sides}"));
+        assert_ne!(result.code, Some(0), "{result:?}");
+        assert!(result.stderr.contains("it takes no side with odd: "), "{result:?}");
+    }
+    let text = "error: boundary 'x-:value=sin(t)': 'sin(t)' is not a finite number; only fields of a system take expressions";
+    let result = folder.host(&format!("{run} --boundary x-:value=sin(t)"));
+    assert!(result.stderr.starts_with(text), "{result:?}");
+}
+
 #[test]
 fn names_of_other_programs_are_answered_with_the_kind_that_is_meant() {
     let folder = Folder::new();
@@ -50,7 +69,7 @@ fn names_of_other_programs_are_answered_with_the_kind_that_is_meant() {
     ] {
         let text = format!(
             "error: boundary '{boundary}': '{boundary}' is none of zero, constant=V, periodic, \
-             reflect, symmetric, edge, flux=G\n  help: {help}"
+             reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C\n  help: {help}"
         );
         folder.fail(&format!("run --stencil star2d1r --size 8 --boundary {boundary}"), 2, &text);
     }

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use transform::Tap;
 
 use super::*;
-use problem::boundary::{Place, Side};
+use problem::boundary::{Image, Place, Side};
 use problem::region::Region;
 use problem::{Boundary, Shape, with_dtype};
 
@@ -43,12 +43,15 @@ fn stencil(rng: &mut ChaCha8Rng, dims: usize) -> Stencil {
 }
 
 fn boundary(rng: &mut ChaCha8Rng) -> Boundary {
-    let side = |rng: &mut ChaCha8Rng| match rng.random_range(0..6) {
+    let side = |rng: &mut ChaCha8Rng| match rng.random_range(0..9) {
         0 => Side::Zero,
         1 => Side::Constant(f64::from(rng.random_range(-8i8..8)) / 4.0),
         2 => Side::Edge,
         3 => Side::Flux(f64::from(rng.random_range(-8i8..8)) / 4.0),
         4 => Side::Symmetric,
+        5 => Side::Odd,
+        6 => Side::OddReflect,
+        7 => Side::Robin([1.0, 0.5, 0.25].map(|most| most * rng.random_range(0.0..1.0))),
         _ => Side::Reflect,
     };
     Boundary {
@@ -61,11 +64,11 @@ fn boundary(rng: &mut ChaCha8Rng) -> Boundary {
 
 /// The value at a place in the grid or around it.
 fn at<T: Passes>(values: &[T], extents: [usize; 3], boundary: &Boundary, place: [isize; 3]) -> T {
-    // What is added along each axis, x first, until a value is found.
-    let (mut inside, mut more, mut known) = ([0; 3], [0.0; 3], None);
+    // What becomes of it along each axis, x first, until a value is found.
+    let (mut inside, mut images, mut known) = ([0; 3], [Image::SAME; 3], None);
     for axis in [2, 1, 0] {
         match boundary.resolve(axis, place[axis], extents[axis]) {
-            Place::Inside(at, rise) => (inside[axis], more[axis]) = (at, rise),
+            Place::Inside(at, image) => (inside[axis], images[axis]) = (at, image),
             Place::Value(value) => {
                 known = Some(T::from_f64(value));
                 break;
@@ -74,11 +77,11 @@ fn at<T: Passes>(values: &[T], extents: [usize; 3], boundary: &Boundary, place: 
     }
     let [z, y, x] = inside;
     let value = known.unwrap_or_else(|| values[(z * extents[1] + y) * extents[2] + x]);
-    // Each sum is stored: that along x, then y, then z.
-    [2, 1, 0]
+    // Each of them is stored: that along z, then y, then x.
+    images
         .into_iter()
-        .filter(|axis| more[*axis] != 0.0)
-        .fold(value, |value, axis| T::from_f64(value.to_f64() + more[axis]))
+        .filter(|image| !image.is_same())
+        .fold(value, |value, image| T::from_f64(image.of(value.to_f64())))
 }
 
 /// Whether products are rounded before they are added.

@@ -49,7 +49,7 @@ pub fn growth(job: &Job) -> f64 {
     let gain = job.stencil.gain();
     // Mirror images of an asymmetric stencil are none of a wave, nor are points that are repeated.
     let follows =
-        |side: &Side| matches!(side, Side::Reflect | Side::Symmetric | Side::Edge | Side::Flux(_));
+        |side: &Side| !matches!(side, Side::Zero | Side::Constant(_) | Side::Periodic | Side::Open);
     let follows = job.boundary.sides.iter().flatten().any(follows);
     if gain <= 1.0 || (follows && !torus::is_exact(job)) {
         return gain;

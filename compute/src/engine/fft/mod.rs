@@ -58,7 +58,7 @@ impl Engine for Fft {
 /// Checks that it does what a job asks for.
 ///
 /// # Errors
-/// [`Refusal::Family`], [`Refusal::Fuse`], [`Refusal::Chain`] or [`Refusal::Grid`].
+/// [`Refusal::Family`], [`Refusal::Fuse`], [`Refusal::Chain`], [`Refusal::Grid`] or [`Refusal::Boundary`].
 pub fn check(job: &Job) -> Result<(), Refusal> {
     let longest = job.shape.extents().into_iter().max().unwrap_or(1);
     if job.kernel.is_some() {
@@ -70,7 +70,7 @@ pub fn check(job: &Job) -> Result<(), Refusal> {
     } else if longest > LONGEST {
         Err(Refusal::Grid(format!("an axis of {} is longer than {LONGEST}", job.shape)))
     } else {
-        Ok(())
+        Refusal::check_sides(job)
     }
 }
 

@@ -16,7 +16,9 @@ pub fn ends_of(job: &Job) -> [[End; 2]; 3] {
             boundary::Side::Reflect => Side::Reflect,
             boundary::Side::Symmetric => Side::Symmetric,
             boundary::Side::Edge | boundary::Side::Flux(0.0) => Side::Edge,
-            boundary::Side::Flux(_) => Side::Other,
+            boundary::Side::Flux(_) | boundary::Side::VaryingFlux(_) => Side::Other,
+            boundary::Side::Odd | boundary::Side::OddReflect => Side::Other,
+            boundary::Side::Robin(_) | boundary::Side::Varying(_) => Side::Other,
             boundary::Side::Zero | boundary::Side::Constant(_) => Side::Fixed,
             boundary::Side::Open => Side::Unwanted,
         });
@@ -68,7 +70,14 @@ fn spoilt(sides: [boundary::Side; 2], side: usize, far: [usize; 2]) -> usize {
     // What lies at the inner side of a slab spoils what reads it; mirrors are read the other way round.
     match sides[side] {
         boundary::Side::Reflect | boundary::Side::Symmetric => far[0].max(far[1]),
-        _ => far[1 - side],
+        boundary::Side::Odd | boundary::Side::OddReflect | boundary::Side::Robin(_) => {
+            far[0].max(far[1])
+        }
+        boundary::Side::Zero | boundary::Side::Constant(_) | boundary::Side::Periodic => {
+            far[1 - side]
+        }
+        boundary::Side::Edge | boundary::Side::Flux(_) | boundary::Side::Open => far[1 - side],
+        boundary::Side::Varying(_) | boundary::Side::VaryingFlux(_) => far[1 - side],
     }
 }
 

@@ -45,8 +45,14 @@ impl Within {
                 Side::Zero => 0.0,
                 Side::Constant(value) => *value,
                 Side::Flux(slope) if *slope != 0.0 => return Self::ANYTHING,
+                Side::Odd
+                | Side::OddReflect
+                | Side::Robin(_)
+                | Side::Varying(_)
+                | Side::VaryingFlux(_) => return Self::ANYTHING,
                 // Values of the grid, or of the larger one that it is a part of.
-                _ => continue,
+                Side::Periodic | Side::Reflect | Side::Symmetric | Side::Edge => continue,
+                Side::Flux(_) | Side::Open => continue,
             };
             (low, high) = (low.min(value), high.max(value));
         }

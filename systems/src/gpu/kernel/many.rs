@@ -158,8 +158,8 @@ impl Writer<'_> {
                 let image = emitter.sub(U32, at, extent);
                 emitter.min(U32, at, image)
             }
-            (Side::Edge, 0) => emitter.max(S32, at, 0),
-            (Side::Edge, _) => emitter.min(S32, at, extent - 1),
+            (Side::Edge | Side::VaryingFlux(_), 0) => emitter.max(S32, at, 0),
+            (Side::Edge | Side::VaryingFlux(_), _) => emitter.min(S32, at, extent - 1),
             (Side::Reflect, 0) => {
                 let image = emitter.sub(U32, 0, at);
                 emitter.max(S32, at, image)
@@ -176,7 +176,7 @@ impl Writer<'_> {
                 let image = emitter.sub(U32, 2 * extent - 1, at);
                 emitter.min(S32, at, image)
             }
-            (side @ (Side::Zero | Side::Open | Side::Constant(_)), _) => {
+            (side @ (Side::Zero | Side::Open | Side::Varying(_) | Side::Constant(_)), _) => {
                 let value = if let Side::Constant(value) = side { value } else { 0.0 };
                 let beyond = match end {
                     0 => emitter.setp(Relation::Less, S32, at, 0),
@@ -185,7 +185,9 @@ impl Writer<'_> {
                 let to = emitter.select(S32, 0, at, beyond);
                 return Lead { to, beyond: Some((beyond, value)) };
             }
-            (Side::Flux(_), _) => unreachable!("points beside sides with slopes are others'"),
+            (Side::Flux(_) | Side::Odd | Side::OddReflect | Side::Robin(_), _) => {
+                unreachable!("points beside sides with slopes and changed images are others'")
+            }
         };
         Lead { to, beyond: None }
     }

@@ -13,8 +13,10 @@ use ptx_writer::{B32, Global, Number, Predicate, Register, Relation, S32};
 pub struct Lead {
     /// A point of the grid, or below 0 the number of a value.
     pub to: Register<B32>,
-    /// What is added to what is found there, if some side of the axis has a slope.
+    /// What is added to what is found there, if some side of the axis adds something.
     rise: Option<Number>,
+    /// What that is multiplied by before, if some side of the axis has another factor than 1.
+    factor: Option<Number>,
 }
 
 /// Whether leads along several axes together end at a value, and at which.
@@ -36,11 +38,11 @@ impl Writer<'_> {
         let start = self.places.start(boundary, axis) as i64 + i64::from(offset);
         let entry = self.entry(self.table(Table::Entries), coordinate, start, 4);
         let to = self.emitter.load(S32, entry);
-        let rise = self.places.rise(boundary, axis).map(|start| {
-            let start = start as i64 + i64::from(offset);
-            self.value_of(coordinate, start)
+        let places = [self.places.rise(boundary, axis), self.places.factor(boundary, axis)];
+        let [rise, factor] = places.map(|start| {
+            start.map(|start| self.value_of(coordinate, start as i64 + i64::from(offset)))
         });
-        Lead { to, rise }
+        Lead { to, rise, factor }
     }
 
     /// Where a coordinate leads in a block that holds points outside, by up to its halo.
@@ -119,10 +121,34 @@ impl Writer<'_> {
     pub(super) fn found(&mut self, leads: &[Lead], ends: &Ends, value: Number) -> Number {
         let constant = self.value_of(ends.number, 0);
         let found = self.emitter.choose(constant, value, ends.is_value);
+        // What is exact has one order of operations.
+        if self.numbers.exact || leads.iter().any(|lead| lead.factor.is_some()) {
+            return self.image(leads, found);
+        }
         match self.rise(leads) {
             Some(rise) => self.emitter.compute("add.rn", &[found, rise]),
             None => found,
         }
+    }
+
+    /// What becomes of what is found along z, then y, then x, but for axes behind one that leads to a value.
+    fn image(&mut self, leads: &[Lead], found: Number) -> Number {
+        let (numbers, emitter) = (self.numbers, &mut self.emitter);
+        let mut value = found;
+        for (place, Lead { rise, factor, .. }) in leads.iter().enumerate().rev() {
+            let before = leads[..place].iter().map(|lead| lead.to);
+            let before = before.reduce(|a, b| emitter.min(S32, a, b));
+            let is_behind = before.map(|least| emitter.setp(Relation::Less, S32, least, 0));
+            for (operation, operand, without) in [("mul.rn", factor, 1.0), ("add.rn", rise, 0.0)] {
+                let Some(operand) = *operand else { continue };
+                let operand = match is_behind {
+                    Some(is) => emitter.choose(numbers.immediate(without), operand, is),
+                    None => operand,
+                };
+                value = emitter.compute(operation, &[value, operand]);
+            }
+        }
+        value
     }
 
     /// What slopes add, if anything: along x, y, z, until one of them leads to a value.
@@ -130,7 +156,7 @@ impl Writer<'_> {
         let (numbers, emitter) = (self.numbers, &mut self.emitter);
         let zero = numbers.immediate(0.0);
         let (mut sum, mut before) = (None, None);
-        for Lead { to, rise } in leads {
+        for Lead { to, rise, .. } in leads {
             if let Some(mut rise) = *rise {
                 if let Some(least) = before {
                     let is = emitter.setp(Relation::Less, S32, least, 0);

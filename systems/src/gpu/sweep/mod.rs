@@ -107,7 +107,7 @@ impl FinishedSweep {
         let reach = self.shape.reach();
         let depth = |end: usize| {
             std::array::from_fn(|axis| match sides[axis][end] {
-                Side::Zero | Side::Constant(0.0) | Side::Open => 0,
+                Side::Zero | Side::Constant(0.0) | Side::Varying(_) | Side::Open => 0,
                 _ => reach[axis],
             })
         };

@@ -44,6 +44,60 @@ fn a_wave_around_a_conductor() {
     }
 }
 
+/// The traction is 0 on the surface: half of the first row's stress acts on each side of it, and shear stress there is none.
+#[test]
+fn waves_below_a_free_surface() {
+    let (ny, nx) = (40isize, 64isize);
+    let mut description = example("elastic-free-surface", &[40, 64]);
+    description.sponge = None;
+    description = set(description, "cp", "2.5");
+    let (h, cp, cs, rho) = (10.0f64, 2.5f64, 1.7f64, 2.0f64);
+    let (dt, mu) = (0.5 * h / cp, rho * cs * cs);
+    let lambda = rho * cp * cp - 2.0 * mu;
+    let zero = || Plane { ny, nx, values: vec![0.0; (ny * nx) as usize] };
+    let (mut vx, mut vy) = (zero(), zero());
+    let (mut txx, mut tyy, mut txy) = (zero(), zero(), zero());
+    for step in 0..150 {
+        vx = vx.map(|y, x| {
+            let forces = rise(&txx, y, x, [0, 1]) + rise(&txy, y, x, [1, 0]);
+            vx.or_zero(y, x) + dt / rho / h * forces
+        });
+        let a = (PI * 0.01 * (f64::from(step) * dt - 120.0)).powi(2);
+        vy = vy.map(|y, x| {
+            // A layer of half a row lies below the surface, and the stress on its other side is that of the first row.
+            let pressed = match y {
+                0 => 2.0 * tyy.or_zero(0, x),
+                _ => rise(&tyy, y - 1, x, [1, 0]),
+            };
+            let forces = rise(&txy, y, x - 1, [0, 1]) + pressed;
+            let blow = if (y, x) == (0, 16) { (1.0 - 2.0 * a) * (-a).exp() } else { 0.0 };
+            vy.or_zero(y, x) + dt / rho / h * forces + blow
+        });
+        let strains =
+            |y: isize, x: isize| [rise(&vx, y, x - 1, [0, 1]) / h, rise(&vy, y, x, [1, 0]) / h];
+        txx = txx.map(|y, x| {
+            let [across, down] = strains(y, x);
+            txx.or_zero(y, x) + dt * ((lambda + 2.0 * mu) * across + lambda * down)
+        });
+        tyy = tyy.map(|y, x| {
+            let [across, down] = strains(y, x);
+            tyy.or_zero(y, x) + dt * (lambda * across + (lambda + 2.0 * mu) * down)
+        });
+        txy = txy.map(|y, x| {
+            let shear = rise(&vy, y, x, [0, 1]) + rise(&vx, y - 1, x, [1, 0]);
+            if y == 0 { 0.0 } else { txy.or_zero(y, x) + dt * mu * shear / h }
+        });
+    }
+    let mut simulation = simulate(&description, 150);
+    for (name, plane) in [("vx", vx), ("vy", vy), ("txx", txx), ("tyy", tyy), ("txy", txy)] {
+        let found = values(&mut simulation, name);
+        let largest = plane.values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        assert!(largest > 0.1, "{name}: {largest}");
+        let error = difference(&found, &plane.values) / largest;
+        assert!(error < 1e-12, "{name}: {error} of {largest}");
+    }
+}
+
 /// What was there in the whole is there at the end, and some of it has come through.
 #[test]
 fn a_particle_meets_a_wall_with_slits() {
