@@ -492,9 +492,7 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let Description { constants, terms, stencils, tables, fields, coefficients, works, .. } =
         description;
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-    for own in ["dt", "h", "hx", "hy", "hz", "nx", "ny", "nz"] {
-        seen.insert(own.to_owned(), "a number that every system has");
-    }
+    seen.insert("dt".to_owned(), "a number that every system has");
     let mut list = |what: &'static str, names: &mut dyn Iterator<Item = &Text>| {
         let mut list = Vec::new();
         for text in names {
@@ -505,6 +503,11 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
             }
             if is_taken(name) {
                 return Err(text.wrong(format!("'{name}' is a word of the language")));
+            }
+            // A constant of this name would be taken for the grid's.
+            if what == "a constant" && constants::OF_GRID.contains(&name) {
+                let wrong = text.wrong(format!("'{name}' is a number that every system has"));
+                return Err(wrong.hint("it follows from [grid]"));
             }
             if let Some(before) = seen.insert(name.to_owned(), what) {
                 return Err(text.wrong(format!("'{name}' is {before} already")));

@@ -10,6 +10,7 @@ use transform::Stencil;
 use super::expression::{Array, Function, Node};
 use super::text::Text;
 use problem::error::Mistake;
+use problem::noise::{Noise, STEP_PART};
 
 /// How far from a point values may be read, along each axis.
 const MOST_REACH: i32 = 32;
@@ -30,6 +31,8 @@ pub enum Value {
     Read(Array, Offset),
     /// The coordinate of a place along an axis.
     Coordinate(usize, Offset),
+    /// The number of points before a place along an axis.
+    Index(usize, Offset),
 }
 
 /// One operation.
@@ -39,6 +42,9 @@ pub enum Operation {
     Call(Function, Vec<Value>),
     /// A sum of stored values with constant weights.
     Sum(Array, Vec<(Offset, f64)>),
+    /// A random number of the point and the step, of which the lower and the higher part are given
+    /// ([`problem::noise::STEP_PART`]).
+    Noise(Noise, [Value; 2]),
 }
 
 /// An equation: what it computes, how, and where it is written.
@@ -75,9 +81,9 @@ impl Program {
         scalars: &[Node],
         equations: impl Iterator<Item = &'a Equation<'a>>,
     ) -> Result<Self, Mistake> {
-        let (calls, sums) = (HashMap::new(), HashMap::new());
+        let (calls, sums, noises) = (HashMap::new(), HashMap::new(), HashMap::new());
         let program = Self { scalars: scalars.to_vec(), ..Self::default() };
-        let mut writer = Writer { stencils, program, calls, sums };
+        let mut writer = Writer { stencils, program, calls, sums, noises };
         for Equation { computes, value, text } in equations {
             let result = writer.write(value, [0; 3]).map_err(|what| text.wrong(what))?;
             writer.program.results.push(result);
@@ -130,6 +136,7 @@ impl Program {
                 Operation::Sum(array, taps) => {
                     taps.iter().map(|(offset, _)| (*array, *offset)).collect()
                 }
+                Operation::Noise(..) => Vec::new(),
             }
         };
         let results = self.results.iter().filter_map(of_value);
@@ -142,6 +149,7 @@ struct Writer<'a> {
     program: Program,
     calls: HashMap<(Function, Vec<Value>), Value>,
     sums: HashMap<(usize, Array, Offset), Value>,
+    noises: HashMap<Noise, Value>,
 }
 
 impl Writer<'_> {
@@ -152,6 +160,8 @@ impl Writer<'_> {
         }
         Ok(match node {
             Node::Coordinate(axis) => Value::Coordinate(*axis, at),
+            Node::Index(axis) => Value::Index(*axis, at),
+            Node::Noise(noise) => self.noise(*noise)?,
             Node::Read(array) => match self.known(*array, at) {
                 Some(value) => value,
                 None => Value::Read(*array, near(at)?),
@@ -165,7 +175,7 @@ impl Writer<'_> {
                 Node::Read(array) => self.sum(*stencil, array, at)?,
                 _ => self.expanded(*stencil, argument, at)?,
             },
-            Node::Random(_) => unreachable!("equations hold no random numbers"),
+            Node::Random(_) => unreachable!("equations hold no random numbers of a start"),
             Node::Number(_) | Node::Time | Node::Step | Node::Table(..) => {
                 unreachable!("it has one value for all points")
             }
@@ -194,6 +204,23 @@ impl Writer<'_> {
         }
         let value = self.push(Operation::Call(function, key.1.clone()))?;
         self.calls.insert(key, value);
+        Ok(value)
+    }
+
+    /// A random number of the point itself: no stencil takes one.
+    fn noise(&mut self, noise: Noise) -> Result<Value, String> {
+        if let Some(known) = self.noises.get(&noise) {
+            return Ok(*known);
+        }
+        let part = Node::Number(f64::from(STEP_PART));
+        let call = |function, a: Node, b: Node| Node::call(function, vec![a, b]);
+        let high = call(Function::Divide, Node::Step, part.clone());
+        let high = Node::call(Function::Floor, vec![high]);
+        let below = call(Function::Multiply, high.clone(), part);
+        let low = call(Function::Subtract, Node::Step, below);
+        let step = [self.scalar(&low), self.scalar(&high)];
+        let value = self.push(Operation::Noise(noise, step))?;
+        self.noises.insert(noise, value);
         Ok(value)
     }
 

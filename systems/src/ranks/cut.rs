@@ -2,7 +2,7 @@
 //! Where the grid of a system is cut.
 
 use crate::checked::System;
-use crate::expression::{Array, Node};
+use crate::expression::Array;
 use compute::plan::Sharing;
 use compute::ranks::Partition;
 use problem::Error;
@@ -63,10 +63,10 @@ pub fn rings(system: &System) -> [bool; 3] {
 }
 
 impl System {
-    /// Whether an equation depends on where a point lies.
+    /// Whether an equation depends on where a point lies: by a coordinate, an index or a random number.
     pub(super) fn reads_coordinates(&self) -> bool {
         let mut found = false;
-        self.visit(|part| found |= matches!(part, Node::Coordinate(_)));
+        self.visit(|part| found |= part.is_of_place());
         found
     }
 }

@@ -316,7 +316,7 @@ impl Draw {
         }
         let mut part = || self.expression(depth - 1);
         let (a, b) = (part(), part());
-        match self.below(17) {
+        match self.below(18) {
             0 | 1 => format!("({a} + {b})"),
             2 | 3 => format!("({a} - {b})"),
             4 | 5 => format!("{a}*{b}"),
@@ -330,6 +330,11 @@ impl Draw {
             13 => format!("if({}, {a}, {b})", self.condition()),
             14 => format!("s{}({})", self.below(self.stencils), self.leaf()),
             15 => format!("-max({a}, {b})"),
+            // Terms are read around points, where there is no noise.
+            16 if self.shared => {
+                let [seed, other] = [self.below(3), self.below(3)];
+                format!("({a} + 0.25*normal({seed}))*noise({other})")
+            }
             _ => {
                 // Of an expression: at each neighbour.
                 let stencil = self.below(self.stencils);
@@ -359,7 +364,10 @@ impl Draw {
             6..=9 if self.order == Order::ByRates => format!("u{field}"),
             0 => self.number().to_string(),
             1 => "k".to_owned(),
-            2 => format!("0.01*{}", AXES[3 - self.dims + self.below(self.dims)]),
+            2 => {
+                let axis = AXES[3 - self.dims + self.below(self.dims)];
+                format!("0.01*{}{axis}", if self.one_in(2) { "i" } else { "" })
+            }
             3 => "t".to_owned(),
             4 => "pulse(t)".to_owned(),
             5 if self.coefficients > 0 => format!("c{}", self.below(self.coefficients)),

@@ -6,6 +6,7 @@ mod documented;
 pub mod draw;
 mod examples;
 mod jumps;
+mod noise;
 mod points;
 mod random;
 mod staged;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random numbers of the points of a row.
+
+use problem::noise::{Noise, STEP_PART};
+
+use super::real::Real;
+use crate::checked::System;
+
+/// The random numbers of points of a row, from one on.
+pub struct Row {
+    /// Which.
+    pub noise: Noise,
+    /// Steps that are done.
+    pub step: u64,
+    /// The first point (z, y, x).
+    pub point: [usize; 3],
+}
+
+/// The steps that are done, of their lower and higher part.
+pub fn step<R: Real>([low, high]: [R; 2]) -> u64 {
+    low.to_f64() as u64 + high.to_f64() as u64 * u64::from(STEP_PART)
+}
+
+impl Row {
+    /// Computes as many as there is room for.
+    pub fn fill<R: Real>(&self, system: &System, to: &mut [R]) {
+        let [z, y, x] = [0, 1, 2].map(|axis| self.point[axis] as isize + system.origin[axis]);
+        let Self { noise, step, .. } = *self;
+        for (place, to) in (x..).zip(to) {
+            *to = match R::IS_DOUBLE {
+                true => R::from_f64(noise.double(step, [z, y, place])),
+                false => R::from_f64(noise.single(step, [z, y, place]).into()),
+            };
+        }
+    }
+}
