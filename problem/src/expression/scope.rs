@@ -28,8 +28,19 @@ pub enum Purpose {
     StartOfField,
     /// Which points something is for: of each point, also coefficients; they never change.
     Points,
+    /// What is recorded after a step: of present values.
+    Recorded,
     /// A field's next values: anything but random numbers that do not change.
     Next,
+}
+
+/// A place of which coordinates are.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaceOf {
+    /// Along z, y, x in points.
+    pub points: [f64; 3],
+    /// Distance of points along z, y, x.
+    pub spacing: [f64; 3],
 }
 
 /// Steps back that a field may be read.
@@ -133,6 +144,17 @@ impl Scope {
         self.check(text, purpose, Type::Number)
     }
 
+    /// A number of an expression of which coordinates and indices are those of one place.
+    ///
+    /// # Errors
+    /// It is no expression for this purpose.
+    pub fn number_at(&self, text: &Text, purpose: Purpose, at: PlaceOf) -> Result<Node, Mistake> {
+        let syntax = parse(text)?;
+        self.begin(text, purpose, |check| {
+            Check { place: Some(at), ..*check }.typed(&syntax, Type::Number)
+        })
+    }
+
     /// Whether an expression means something, of whichever type, in an equation or as a start.
     ///
     /// # Errors
@@ -175,6 +197,7 @@ impl Scope {
         check(&Check {
             scope: self,
             purpose,
+            place: None,
             text,
             open: &open,
             parts: &Cell::default(),
@@ -187,6 +210,8 @@ impl Scope {
 struct Check<'a> {
     scope: &'a Scope,
     purpose: Purpose,
+    /// The only place that it is of, if it is.
+    place: Option<PlaceOf>,
     text: &'a Text,
     /// The terms that are being written out.
     open: &'a RefCell<Vec<String>>,
@@ -260,7 +285,7 @@ impl Check<'_> {
         } else if let Some(term) = scope.terms.get(name) {
             return self.term(name, term, syntax);
         } else if let Some(field) = is(&scope.fields) {
-            self.allow(self.purpose == Purpose::Next, syntax)?;
+            self.allow(self.purpose >= Purpose::Recorded, syntax)?;
             Node::Read(Array::Field { field, level: 0 })
         } else if let Some(coefficient) = is(&scope.coefficients) {
             self.allow(self.purpose >= Purpose::StartOfField, syntax)?;
@@ -277,15 +302,18 @@ impl Check<'_> {
             )?;
             Node::Time
         } else if name == "n" {
-            let steps = matches!(self.purpose, Purpose::EachStep | Purpose::Next);
+            let steps =
+                matches!(self.purpose, Purpose::EachStep | Purpose::Recorded | Purpose::Next);
             self.allow(steps, syntax)?;
             Node::Step
         } else if let Some(axis) = axis(name) {
             self.allow(self.purpose >= Purpose::Start, syntax)?;
-            Node::Coordinate(axis)
+            let of = |place: PlaceOf| Node::Number(place.points[axis] * place.spacing[axis]);
+            self.place.map_or(Node::Coordinate(axis), of)
         } else if let Some(axis) = name.strip_prefix('i').and_then(axis) {
             self.allow(self.purpose >= Purpose::Start, syntax)?;
-            Node::Index(axis)
+            let of = |place: PlaceOf| Node::Number(place.points[axis]);
+            self.place.map_or(Node::Index(axis), of)
         } else {
             return Err(self.unknown(name, syntax));
         };
@@ -321,7 +349,8 @@ impl Check<'_> {
         }
         let node = if let Some(stencil) = is(&self.scope.stencils) {
             self.count(name, arguments, 1, syntax)?;
-            self.allow(matches!(self.purpose, Purpose::Next | Purpose::StartOfField), syntax)?;
+            let takes = [Purpose::Next, Purpose::Recorded, Purpose::StartOfField];
+            self.allow(takes.contains(&self.purpose), syntax)?;
             let argument = self.typed(&arguments[0], Type::Number)?;
             let mut hint = None;
             argument.visit(&mut |part| match part {
@@ -517,6 +546,10 @@ impl Check<'_> {
                 "coordinates, t, constants, coefficients, stencils and random(seed)",
             ),
             Purpose::Points => ("a condition on points", "coordinates, constants and coefficients"),
+            Purpose::Recorded => (
+                "what a receiver records",
+                "fields, coefficients, stencils, coordinates, t, n, constants and tables",
+            ),
             Purpose::Next => (
                 "an equation",
                 "all but random(seed); noise(seed) is a new random number in each step",

@@ -5,6 +5,7 @@ pub mod composed;
 mod documented;
 pub mod draw;
 mod examples;
+mod given;
 mod jumps;
 mod noise;
 mod points;

@@ -17,7 +17,13 @@ pub fn write(output: &Output, names: &[String], records: &[Vec<f64>]) -> Result<
         let read = |region: Region| Ok(grid.read(region));
         return npy::stage(output, grid.shape, grid.dtype(), MOST, read)?.publish();
     }
-    let mut text = ["t".to_owned()].iter().chain(names).cloned().collect::<Vec<_>>().join(",");
+    // Expressions may have commas.
+    let quoted = |name: &String| match name.contains([',', '"']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => name.clone(),
+    };
+    let names = ["t".to_owned()].into_iter().chain(names.iter().map(quoted));
+    let mut text = names.collect::<Vec<_>>().join(",");
     for row in records {
         let row: Vec<String> = row.iter().map(f64::to_string).collect();
         text = text + "\n" + &row.join(",");
