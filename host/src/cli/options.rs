@@ -84,7 +84,7 @@ const fn row(option: &'static str, run: OfProblem, plan: OfProblem, example: Tak
 }
 
 /// All options.
-const OPTIONS: [Row; 50] = [
+const OPTIONS: [Row; 51] = [
     row("NAME", BOTH, BOTH, Works),
     row("stencil", BOTH, BOTH, Missing),
     row("weights", STENCILS, STENCILS, Missing),
@@ -96,6 +96,7 @@ const OPTIONS: [Row; 50] = [
     row("dtype", BOTH, BOTH, Works),
     row("set", NUMBERS, NONE, Works),
     row("dt", NUMBERS, NONE, Works),
+    row("sweep", NUMBERS, NONE, Missing),
     row("boundary", SIDES, SIDES, Missing),
     row("engine", BOTH, NONE, Works),
     row("fuse", DEPTHS, DEPTHS, Missing),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random numbers of the points of a row.
 
+use compute::at_level;
 use problem::noise::{Noise, STEP_PART};
 
 use super::real::Real;
@@ -26,11 +27,11 @@ impl Row {
     pub fn fill<R: Real>(&self, system: &System, to: &mut [R]) {
         let [z, y, x] = [0, 1, 2].map(|axis| self.point[axis] as isize + system.origin[axis]);
         let Self { noise, step, .. } = *self;
-        for (place, to) in (x..).zip(to) {
-            *to = match R::IS_DOUBLE {
-                true => R::from_f64(noise.double(step, [z, y, place])),
-                false => R::from_f64(noise.single(step, [z, y, place]).into()),
-            };
-        }
+        // A loop that the compiler makes vectors of.
+        at_level!(fearless_simd::Level::new(), _simd => {
+            for (place, to) in to.iter_mut().enumerate() {
+                *to = R::random(noise, step, [z, y, x + place as isize]);
+            }
+        });
     }
 }
