@@ -27,7 +27,7 @@ impl Places<'_> {
     /// Places among the points of the grid as (z, y, x), each in points; `owner` is what has them.
     ///
     /// # Errors
-    /// [`Error::System`] with the place in the text, [`Error::Array`] with the line or row of a file: other numbers than the grid has axes,
+    /// [`Error::System`] with the place in the text, [`Error::Columns`] with the line or row of a file: other numbers than the grid has axes,
     /// or one beyond the grid. Those of files.
     pub fn of(&self, owner: &Text, at: &AtText, units: Units) -> Result<Vec<[f64; 3]>, Error> {
         match at {

@@ -29,7 +29,7 @@ impl Columns {
     /// Reads a file: an array of one axis has one column, one of two axes a row for each row.
     ///
     /// # Errors
-    /// [`Error::Array`] with the line or row: what stands there is no finite number, or the row is longer or shorter than the first
+    /// [`Error::Columns`] with the line or row: what stands there is no finite number, or the row is longer or shorter than the first
     /// one; [`Error::Read`] and those of arrays.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let is_array = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("npy"));
@@ -81,7 +81,7 @@ impl Columns {
 }
 
 fn bad(path: &Path, reason: String) -> Error {
-    Error::Array { path: path.to_owned(), reason }
+    Error::Columns { path: path.to_owned(), reason }
 }
 
 fn array(path: &Path) -> Result<Vec<(Option<usize>, Vec<f64>)>, Error> {
