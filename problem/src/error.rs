@@ -122,6 +122,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A file of rows of numbers that has others than are needed.
+    #[error("{}: {reason}", path.display())]
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with the line or row.
+        reason: String,
+    },
     /// An input grid with the wrong number of axes.
     #[error("{} holds an array with {found} axes, the stencil has {dims}", path.display())]
     Rank {
@@ -456,6 +464,7 @@ impl Error {
             | Self::DeviceArray { .. }
             | Self::UnknownField { .. }
             | Self::Array { .. }
+            | Self::Columns { .. }
             | Self::Rank { .. }
             | Self::Picture { .. }
             | Self::Format { .. }

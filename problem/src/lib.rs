@@ -17,6 +17,7 @@ pub mod jump;
 pub mod memory;
 pub mod names;
 pub mod near;
+pub mod noise;
 pub mod observe;
 pub mod region;
 pub mod shape;

@@ -26,7 +26,9 @@ fn fits(system: &System, what: &str, engine: u128, free: Bytes) -> Result<(), Er
 /// Bytes of the values that a system starts with, and of what they are made from.
 fn beginning(system: &System) -> u128 {
     let starts = system.coefficients.iter().map(|it| (&it.start, 1));
-    let starts = starts.chain(system.fields.iter().map(|it| (&it.start, it.levels)));
+    let fields = system.fields.iter();
+    let starts = starts.chain(fields.clone().map(|it| (&it.start, it.levels - it.before.len())));
+    let starts = starts.chain(fields.flat_map(|it| it.before.iter().map(|start| (start, 1))));
     let points = system.shape.points() as u128;
     let (mut kept, mut random) = (0u128, 0);
     for (start, levels) in starts {

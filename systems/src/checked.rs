@@ -8,18 +8,21 @@ use std::path::Path;
 use rayon::prelude::*;
 use transform::Stencil;
 
+use super::at::Places;
 use super::beyond;
 use super::constants;
 use super::description::{Change, Description, FieldText, StartText, Table};
 use super::ends;
-use super::expression::{Array, Function, Node, Purpose, Scope, is_name, is_taken};
+use super::expression::{Array, Function, Node, PlaceOf, Purpose, Scope, is_name, is_taken};
 use super::integrate::{self, Rate};
 use super::parts::{Coefficient, Field, Receiver, Source, Start, Trace, Work, index};
 use super::program::{Equation, MOST_REACH, Program};
 use super::sides::Sides;
+use super::sourced;
 use super::sponge;
 use super::stages;
 use super::stencils;
+use super::tables;
 use super::text::Text;
 use super::totals::Totals;
 use files::io::npy;
@@ -73,11 +76,14 @@ pub struct System {
 }
 
 impl System {
-    /// Checks a description; files that it names are looked for in `folder`.
+    /// Checks a description but for its receivers, and says what its names mean; files that it names are looked for in `folder`.
     ///
     /// # Errors
     /// [`Error::System`] with the place and what may have been meant; those of the size, and of the files.
-    pub fn new(description: &Description, folder: &Path) -> Result<Self, Error> {
+    pub(super) fn without_receivers(
+        description: &Description,
+        folder: &Path,
+    ) -> Result<(Self, Scope), Error> {
         let shape = Shape::new(&description.size)?;
         let dims = shape.dims();
         let dtype = description.dtype;
@@ -98,6 +104,7 @@ impl System {
             .stencils
             .iter()
             .map(|(name, stencil)| stencils::stencil(name, stencil, dims, numbers.spacing));
+        let tables = description.tables.iter().map(|table| tables::table(table, &scope, folder));
         let mut system = Self {
             title: description.title.clone(),
             shape,
@@ -107,7 +114,7 @@ impl System {
             dt: numbers.dt,
             steps: numbers.steps,
             stencils: stencils.collect::<Result<_, _>>()?,
-            tables: description.tables.iter().map(check_table).collect::<Result<_, _>>()?,
+            tables: tables.collect::<Result<_, _>>()?,
             fields: Vec::new(),
             coefficients: Vec::new(),
             works: Vec::new(),
@@ -162,35 +169,22 @@ impl System {
             sponge::damp((fields, works), text, coefficients.len(), &scope)?;
             coefficients.push(Coefficient { name, boundary, start });
         }
-        system.keep();
-        system.count_levels();
+        let spacing = system.spacing;
+        let places = Places { shape, spacing, scope: &scope, folder };
         for source in &description.sources {
             let field = index("field", &source.field, &scope.fields)?;
-            let place = system.place(&source.field, &source.at, &scope)?;
-            let add = scope.number(&source.add, Purpose::EachStep)?;
-            let shares = source.interpolation.weights(place, shape).into_iter();
-            system.sources.extend(shares.map(|(at, weight)| {
-                let add = match weight {
-                    1.0 => add.clone(),
-                    _ => Node::call(Function::Multiply, vec![Node::Number(weight), add.clone()]),
-                };
-                Source { field, at, add }
-            }));
-        }
-        let mut recorded = BTreeMap::new();
-        for receiver in &description.receivers {
-            let field = index("field", &receiver.field, &scope.fields)?;
-            let place = system.place(&receiver.field, &receiver.at, &scope)?;
-            let mut parts = Vec::new();
-            for (at, weight) in receiver.interpolation.weights(place, shape) {
-                let number = *recorded.entry((field, at)).or_insert_with(|| {
-                    system.receivers.push(Receiver { field, at });
-                    system.receivers.len() - 1
-                });
-                parts.push((number, weight));
+            let System { fields, sources, .. } = &mut system;
+            for place in places.of(&source.field, &source.at, source.units)? {
+                let at = PlaceOf { points: place, spacing };
+                let add = scope.number_at(&source.add, Purpose::Next, at)?;
+                for share in source.interpolation.weights(place, shape) {
+                    sourced::add((fields, sources), field, share, &add);
+                }
             }
-            system.traces.push(Trace { field, at: place[3 - dims..].to_vec(), parts });
         }
+        system.keep();
+        system.count_levels();
+        system.check_before(description)?;
         system.order(description)?;
         let Self { fields, program, coefficients, totals, .. } = &mut system;
         let read = ends::Equations { fields, programs: [program, &totals.program], dims };
@@ -200,7 +194,7 @@ impl System {
         let equations = texts(description).into_iter();
         system.warnings = beyond::terms((&system.fields, &system.stencils), &scope, equations)?;
         system.warnings.extend(system.unread());
-        Ok(system)
+        Ok((system, scope))
     }
 
     /// Gives fields that have rates next values.
@@ -319,11 +313,14 @@ impl System {
     }
 
     fn field(&mut self, text: &FieldText, scope: &Scope, folder: &Path) -> Result<Field, Error> {
+        let boundary = self.boundary(&text.boundary, scope, Purpose::Next)?;
+        let start = |text| self.start(text, (scope, Purpose::StartOfField), folder);
         Ok(Field {
             name: text.name.as_str().to_owned(),
-            boundary: self.boundary(&text.boundary, scope, Purpose::Next)?,
+            boundary,
             levels: 1,
-            start: self.start(&text.start, (scope, Purpose::StartOfField), folder)?,
+            start: start(&text.start)?,
+            before: text.before.iter().map(start).collect::<Result<_, _>>()?,
             next: match &text.change {
                 Change::Next(next) => scope.number(next, Purpose::Next)?,
                 Change::Rate(_) => Node::Number(0.0),
@@ -415,14 +412,10 @@ impl System {
         if let Node::Number(value) = node {
             return Ok(Ok(value));
         }
-        let mut read = None;
-        node.visit(&mut |part| {
-            if let Node::Read(array) = part {
-                read = Some(*array);
-            }
-        });
-        if read.is_some() {
-            let what = "a side's value is made of coordinates, time and constants; this reads a field or a coefficient";
+        let mut other = false;
+        node.visit(&mut |part| other |= matches!(part, Node::Read(_) | Node::Noise(_)));
+        if other {
+            let what = "a side's value is made of coordinates, time, constants and totals; this reads a field or a coefficient, or is random";
             return Err(text.wrong(what));
         }
         let longest = self.shape.extents().into_iter().max().unwrap_or(1);
@@ -432,29 +425,6 @@ impl System {
         }
         self.side_values.push(node);
         Ok(Err(self.side_values.len() - 1))
-    }
-
-    /// A place among the points of the grid as (z, y, x).
-    fn place(&self, text: &Text, at: &[Text], scope: &Scope) -> Result<[f64; 3], Mistake> {
-        let dims = self.shape.dims();
-        if at.len() != dims {
-            let what = format!("its place has {} numbers, the grid has {dims} axes", at.len());
-            return Err(text.wrong(what));
-        }
-        let mut place = [0.0; 3];
-        for (axis, text) in (3 - dims..).zip(at) {
-            let extent = self.shape.extents()[axis];
-            place[axis] = match scope.number(text, Purpose::Constant)? {
-                Node::Number(at) if at >= 0.0 && at <= (extent - 1) as f64 => at,
-                Node::Number(at) => {
-                    let what =
-                        format!("{at} is none of the points 0 to {} of this axis", extent - 1);
-                    return Err(text.wrong(what));
-                }
-                _ => return Err(text.wrong("this is no constant number")),
-            };
-        }
-        Ok(place)
     }
 
     /// Lets the points keep their values that are to: a coefficient says which.
@@ -490,6 +460,29 @@ impl System {
         self.visit(&mut count);
         self.totals.reductions.iter().for_each(|reduction| reduction.value.visit(&mut count));
         self.fields.iter_mut().zip(levels).for_each(|(field, levels)| field.levels = levels);
+    }
+
+    /// Checks that equations read all earlier values that are given, and no others of a field that has some.
+    fn check_before(&self, description: &Description) -> Result<(), Mistake> {
+        for (field, text) in self.fields.iter().zip(&description.fields) {
+            let (read, given) = (field.levels - 1, text.before.len());
+            if given > 0 && given != read {
+                let name = &field.name;
+                let what = match read {
+                    0 => format!("no equation reads earlier values of '{name}'"),
+                    1 => format!("{given} are given, and equations read prev({name}) only"),
+                    _ => format!("{given} is given, and equations read prev2({name}), too"),
+                };
+                let place = match &text.before[given - 1] {
+                    StartText::Expression(text) | StartText::File(text) => text,
+                    StartText::Values(_) => &text.name,
+                };
+                let hint =
+                    "before = [values one step before the start, values two steps before it]";
+                return Err(place.wrong(what).hint(hint));
+            }
+        }
+        Ok(())
     }
 
     /// With so many steps to take instead of its own.
@@ -564,9 +557,9 @@ impl System {
         self.fields.iter().map(|field| field.name.as_str())
     }
 
-    /// Where which field is recorded: its name, and the place in points, slowest axis first.
+    /// What is recorded where: the name of a field or an expression, and the place in points, slowest axis first.
     pub fn receivers(&self) -> impl ExactSizeIterator<Item = (&str, &[f64])> {
-        self.traces.iter().map(|it| (self.fields[it.field].name.as_str(), it.at.as_slice()))
+        self.traces.iter().map(|it| (it.name.as_str(), it.at.as_slice()))
     }
 
     /// Which field has this name.
@@ -583,9 +576,7 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let Description { constants, terms, stencils, tables, fields, coefficients, .. } = description;
     let Description { works, totals, .. } = description;
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-    for own in ["dt", "h", "hx", "hy", "hz", "nx", "ny", "nz"] {
-        seen.insert(own.to_owned(), "a number that every system has");
-    }
+    seen.insert("dt".to_owned(), "a number that every system has");
     let mut list = |what: &'static str, names: &mut dyn Iterator<Item = &Text>| {
         let mut list = Vec::new();
         for text in names {
@@ -596,6 +587,11 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
             }
             if is_taken(name) {
                 return Err(text.wrong(format!("'{name}' is a word of the language")));
+            }
+            // A constant of this name would be taken for the grid's.
+            if what == "a constant" && constants::OF_GRID.contains(&name) {
+                let wrong = text.wrong(format!("'{name}' is a number that every system has"));
+                return Err(wrong.hint("it follows from [grid]"));
             }
             if let Some(before) = seen.insert(name.to_owned(), what) {
                 return Err(text.wrong(format!("'{name}' is {before} already")));
@@ -627,17 +623,6 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
 fn texts(description: &Description) -> Vec<&Text> {
     let fields = description.fields.iter().map(|field| field.change.text());
     fields.chain(description.works.iter().map(|work| &work.value)).collect()
-}
-
-fn check_table((name, table): &(Text, Table)) -> Result<Table, Mistake> {
-    let Table { arguments, values } = table;
-    let finite = arguments.iter().chain(values).all(|number| number.is_finite());
-    let increasing = arguments.windows(2).all(|pair| pair[0] < pair[1]);
-    if arguments.len() == values.len() && !arguments.is_empty() && finite && increasing {
-        return Ok(table.clone());
-    }
-    let what = format!("{} arguments and {} values make no table", arguments.len(), values.len());
-    Err(name.wrong(what).hint("give as many of each, finite, the arguments increasing"))
 }
 
 /// A mistake in a boundary, at its place.

@@ -15,6 +15,9 @@ const MOST_LEVELS: usize = 100;
 /// Names of the axes (z, y, x).
 const AXES: [&str; 3] = ["z", "y", "x"];
 
+/// The names of the numbers that follow from the grid. What the system calls so itself goes before them.
+pub const OF_GRID: [&str; 7] = ["h", "hx", "hy", "hz", "nx", "ny", "nz"];
+
 /// What the numbers are that a system's equations are written with.
 pub struct Numbers {
     /// Distance of points along z, y, x; 1 along axes that the grid lacks.
@@ -26,7 +29,7 @@ pub struct Numbers {
 }
 
 /// Gives a scope its constants: those of the description, `dt`, `h` (if it is one for all axes), `hx`, `hy`, `hz`,
-/// and the points of each axis, `nx`, `ny`, `nz`.
+/// and the points of each axis, `nx`, `ny`, `nz`, but for names that the system gives to something else.
 ///
 /// # Errors
 /// An expression is none, a constant is made of itself, or a spacing or the time step is not above 0.
@@ -38,7 +41,7 @@ pub fn resolve(
     let dims = shape.dims();
     let axes = 3 - dims..3;
     for axis in axes.clone() {
-        let name = format!("n{}", AXES[axis]);
+        let name = own(scope, &format!("n{}", AXES[axis]));
         scope.constants.insert(name, shape.extents()[axis] as f64);
     }
     let mut open: BTreeMap<String, Text> = BTreeMap::new();
@@ -48,12 +51,12 @@ pub fn resolve(
     open.insert("dt".into(), description.dt.clone());
     let spacing = &description.spacing;
     for axis in axes {
-        let name = format!("h{}", AXES[axis]);
+        let name = own(scope, &format!("h{}", AXES[axis]));
         let of_axis = spacing.get(axis - (3 - dims)).filter(|_| spacing.len() > 1);
         open.insert(name, of_axis.unwrap_or(&spacing[0]).clone());
     }
     if let [one] = spacing.as_slice() {
-        open.insert("h".into(), one.clone());
+        open.insert(own(scope, "h"), one.clone());
     }
     one("dt", &open, scope, &mut Vec::new())?;
     let steps = match &description.until {
@@ -72,9 +75,15 @@ pub fn resolve(
     let mut numbers = Numbers { spacing: [1.0; 3], dt, steps };
     for (axis, letter) in AXES.iter().enumerate().skip(3 - dims) {
         let name = format!("h{letter}");
+        let name = if open.contains_key(&name) { name } else { own(scope, &name) };
         numbers.spacing[axis] = positive(&name, "the spacing")?;
     }
     Ok(numbers)
+}
+
+/// The name of a number of the grid: another one, which no expression has, where the system calls something else so.
+fn own(scope: &Scope, name: &str) -> String {
+    if scope.has(name) { format!("{name} of the grid") } else { name.to_owned() }
 }
 
 /// The steps to an end time, with a time step so much shorter that there is a whole number of them.

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use transform::Stencil;
 
 use super::integrate::Method;
-use super::points::Interpolation;
+use super::points::{Interpolation, Units};
 use super::text::Text;
 use problem::{Dtype, Grid};
 
@@ -41,7 +41,7 @@ pub struct Description {
     /// Stencils by name.
     pub stencils: Vec<(Text, StencilText)>,
     /// Tables by name.
-    pub tables: Vec<(Text, Table)>,
+    pub tables: Vec<(Text, TableText)>,
     /// What evolves.
     pub fields: Vec<FieldText>,
     /// What does not change.
@@ -77,8 +77,10 @@ pub struct FieldText {
     /// Its name.
     pub name: Text,
     /// Its values at the start. Earlier ones, where the equations ask for them, are those of the expression at
-    /// earlier times, or the same.
+    /// earlier times, or the same, unless they are given.
     pub start: StartText,
+    /// Its values one step before the start, and two; an expression is that of its own time. None, or as many as equations ask for.
+    pub before: Vec<StartText>,
     /// What lies around it, as on the command line.
     pub boundary: Text,
     /// How it changes.
@@ -164,6 +166,22 @@ pub enum StencilText {
     },
 }
 
+/// A function of one number, and where it is.
+#[derive(Clone, Debug)]
+pub enum TableText {
+    /// These points.
+    Points(Table),
+    /// A `.csv` or `.npy` file: arguments and values in two columns, or values in one.
+    File {
+        /// Its name.
+        file: Text,
+        /// From one argument to the next, where there is one column.
+        step: Option<Text>,
+        /// The first argument there; 0 if it is not given.
+        first: Option<Text>,
+    },
+}
+
 /// A function of one number: straight lines between points, and the value of the nearest end beyond.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
@@ -173,28 +191,50 @@ pub struct Table {
     pub values: Vec<f64>,
 }
 
+/// A place, or several.
+#[derive(Clone, Debug)]
+pub enum AtText {
+    /// One, slowest axis first, from 0: numbers, or expressions of constants.
+    One(Vec<Text>),
+    /// Those of a `.csv` or `.npy` file: a row for each, slowest axis first.
+    File(Text),
+}
+
 /// What is added to a field at a place after each step.
 #[derive(Clone, Debug)]
 pub struct SourceText {
     /// The field.
     pub field: Text,
-    /// The place in points, slowest axis first, from 0: numbers, or expressions of constants.
-    pub at: Vec<Text>,
+    /// The place.
+    pub at: AtText,
+    /// What it is measured in.
+    pub units: Units,
     /// How it is shared among points around a place between them.
     pub interpolation: Interpolation,
-    /// What is added: one number for each step.
+    /// What is added: as an equation, of which coordinates are those of the place.
     pub add: Text,
 }
 
-/// A place where a field is recorded.
+/// A place where something is recorded.
 #[derive(Clone, Debug)]
 pub struct ReceiverText {
-    /// The field.
-    pub field: Text,
-    /// The place in points, slowest axis first, from 0: numbers, or expressions of constants.
-    pub at: Vec<Text>,
+    /// What is recorded.
+    pub record: RecordText,
+    /// The place.
+    pub at: AtText,
+    /// What it is measured in.
+    pub units: Units,
     /// How it is made of points around a place between them.
     pub interpolation: Interpolation,
+}
+
+/// What a receiver records.
+#[derive(Clone, Debug)]
+pub enum RecordText {
+    /// A field.
+    Field(Text),
+    /// An expression of present values.
+    Value(Text),
 }
 
 /// A layer along sides of the grid that damps fields, after Cerjan and others, "A nonreflecting boundary
@@ -377,8 +417,9 @@ impl Description {
     #[must_use]
     pub fn source(mut self, field: &str, at: &[usize], add: impl Display) -> Self {
         let add = text(&format!("a source of '{field}'"), add);
-        let (field, interpolation) = (own(field), Interpolation::default());
-        self.sources.push(SourceText { field, at: place(at), interpolation, add });
+        let (field, at) = (own(field), place(at));
+        let (units, interpolation) = Default::default();
+        self.sources.push(SourceText { field, at, units, interpolation, add });
         self
     }
 
@@ -392,15 +433,26 @@ impl Description {
         add: impl Display,
     ) -> Self {
         let add = text(&format!("a source of '{field}'"), add);
-        self.sources.push(SourceText { field: own(field), at: place(at), interpolation, add });
+        let (field, at, units) = (own(field), place(at), Units::default());
+        self.sources.push(SourceText { field, at, units, interpolation, add });
         self
     }
 
     /// A point where a field is recorded.
     #[must_use]
     pub fn receiver(mut self, field: &str, at: &[usize]) -> Self {
-        let (field, interpolation) = (own(field), Interpolation::default());
-        self.receivers.push(ReceiverText { field, at: place(at), interpolation });
+        let (record, at) = (RecordText::Field(own(field)), place(at));
+        let (units, interpolation) = Default::default();
+        self.receivers.push(ReceiverText { record, at, units, interpolation });
+        self
+    }
+
+    /// A point where an expression of present values is recorded.
+    #[must_use]
+    pub fn receiver_of(mut self, value: impl Display, at: &[usize]) -> Self {
+        let record = RecordText::Value(text("what a receiver records", value));
+        let (units, interpolation) = Default::default();
+        self.receivers.push(ReceiverText { record, at: place(at), units, interpolation });
         self
     }
 
@@ -412,7 +464,8 @@ impl Description {
         at: &[f64],
         interpolation: Interpolation,
     ) -> Self {
-        self.receivers.push(ReceiverText { field: own(field), at: place(at), interpolation });
+        let (record, units) = (RecordText::Field(own(field)), Units::default());
+        self.receivers.push(ReceiverText { record, at: place(at), units, interpolation });
         self
     }
 
@@ -432,6 +485,7 @@ impl FieldText {
         Self {
             name: own(name),
             start: start.into(),
+            before: Vec::new(),
             boundary: text(&format!("the boundary of '{name}'"), "zero"),
             change: Change::Next(text(&format!("the equation of '{name}'"), next)),
             keep: None,
@@ -449,6 +503,13 @@ impl FieldText {
     #[must_use]
     pub fn boundary(mut self, boundary: &str) -> Self {
         self.boundary = text(&format!("the boundary of '{}'", self.name.as_str()), boundary);
+        self
+    }
+
+    /// Its values one step before the start; called again, two steps.
+    #[must_use]
+    pub fn before(mut self, values: impl Into<StartText>) -> Self {
+        self.before.push(values.into());
         self
     }
 
@@ -482,8 +543,8 @@ fn text(place: &str, expression: impl Display) -> Text {
     Text::new(place, &expression.to_string())
 }
 
-fn place(at: &[impl Display]) -> Vec<Text> {
-    at.iter().map(|number| text("a place", number)).collect()
+fn place(at: &[impl Display]) -> AtText {
+    AtText::One(at.iter().map(|number| text("a place", number)).collect())
 }
 
 fn own(name: &str) -> Text {

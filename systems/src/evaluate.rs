@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use super::checked::System;
 use super::description::Table;
 use super::expression::{Array, Function, Node};
-use problem::Shape;
 use problem::boundary::{Image, Place, Side};
+use problem::{Dtype, Shape};
 
 /// Numbers of some kind, and how they are computed with.
 pub trait Numbers: Clone {
@@ -135,6 +135,15 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
             Node::Coordinate(axis) => {
                 let place = point[*axis] + origin[*axis];
                 self.numbers.number(place as f64 * spacing[*axis])
+            }
+            Node::Index(axis) => self.numbers.number((point[*axis] + origin[*axis]) as f64),
+            Node::Noise(noise) => {
+                let place = std::array::from_fn(|axis| point[axis] + origin[axis]);
+                let step = self.step as u64;
+                self.numbers.number(match self.system.dtype {
+                    Dtype::F64 => noise.double(step, place),
+                    _ => noise.single(step, place).into(),
+                })
             }
             Node::Random(seed) => {
                 let index = inside(*shape, point).expect("values to start with are of the grid");

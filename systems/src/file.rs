@@ -13,10 +13,11 @@ use toml::Spanned;
 use transform::stencil_file;
 
 use super::description::{
-    Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText,
-    StartText, StencilText, Table, TotalText, WorkText,
+    AtText, Change, CoefficientText, Description, FieldText, ReceiverText, RecordText, SourceText,
+    SpongeText, StartText, StencilText, Table, TableText, TotalText, WorkText,
 };
 use super::text::Text;
+use files::io::columns;
 use problem::Dtype;
 use problem::error::Mistake;
 use problem::names::UnknownName;
@@ -55,7 +56,7 @@ struct File {
     #[serde(default)]
     sources: Vec<SourceTable>,
     #[serde(default)]
-    receivers: Vec<ReceiverTable>,
+    receivers: Vec<Spanned<ReceiverTable>>,
     sponge: Option<SpongeTable>,
 }
 
@@ -80,6 +81,7 @@ struct TimeTable {
 #[serde(deny_unknown_fields, expecting = "a table such as { start = 0, next = \"0.5*u\" }")]
 struct FieldTable {
     start: Spanned<Value>,
+    before: Option<Spanned<OneOrMore>>,
     boundary: Option<Strings>,
     next: Option<Strings>,
     rate: Option<Strings>,
@@ -161,8 +163,11 @@ struct StencilTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table such as { arguments = [0, 1], values = [0, 5] }")]
 struct TableTable {
-    arguments: Vec<f64>,
-    values: Vec<f64>,
+    arguments: Option<Vec<f64>>,
+    values: Option<Vec<f64>>,
+    file: Option<Strings>,
+    step: Option<Spanned<Value>>,
+    first: Option<Spanned<Value>>,
 }
 
 #[derive(Deserialize)]
@@ -172,7 +177,8 @@ struct TableTable {
 )]
 struct SourceTable {
     field: Strings,
-    at: Vec<Spanned<Value>>,
+    at: Spanned<OneOrMore>,
+    units: Option<Strings>,
     interpolation: Option<Strings>,
     add: Spanned<Value>,
 }
@@ -180,8 +186,10 @@ struct SourceTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table such as { field = \"u\", at = [3, 4] }")]
 struct ReceiverTable {
-    field: Strings,
-    at: Vec<Spanned<Value>>,
+    field: Option<Strings>,
+    value: Option<Strings>,
+    at: Spanned<OneOrMore>,
+    units: Option<Strings>,
     interpolation: Option<Strings>,
 }
 
@@ -285,6 +293,14 @@ fn explain(whole: &Text, at: Range<usize>, message: &str) -> Mistake {
     }
 }
 
+/// Values to start with: an expression, or the name of a file.
+fn start(text: Text) -> StartText {
+    match text.as_str().ends_with(".npy") {
+        true => StartText::File(text),
+        false => StartText::Expression(text),
+    }
+}
+
 /// What is made of each table.
 fn all<T, U>(tables: Vec<T>, make: impl Fn(T) -> Result<U, Mistake>) -> Result<Vec<U>, Mistake> {
     tables.into_iter().map(make).collect()
@@ -300,10 +316,7 @@ impl Reader {
         let start = Description::new(&size);
         let spacing = match &file.grid.spacing {
             None => start.spacing,
-            Some(spacing) => match spacing.get_ref() {
-                OneOrMore::One(value) => vec![self.text(spacing.span(), value)],
-                OneOrMore::More(values) => self.values(values),
-            },
+            Some(spacing) => self.one_or_more(spacing),
         };
         Ok(Description {
             title: file.title.unwrap_or_default(),
@@ -315,7 +328,7 @@ impl Reader {
             constants: self.each(&file.constants, |_, value| Ok(self.value(value)))?,
             terms: self.each(&file.terms, |_, term| Ok(self.string(term)))?,
             stencils: self.each(&file.stencils, |_, table| self.stencil(table))?,
-            tables: self.each(&file.tables, |_, table| Ok(self.table(table.get_ref())))?,
+            tables: self.each(&file.tables, |_, table| self.table(table))?,
             fields: self.fields(&file.fields)?,
             works: self.list(&file.work, |name, table| self.work(name, table)),
             totals: self.totals(&file.totals),
@@ -424,6 +437,9 @@ impl Reader {
     fn field(&self, name: Text, table: &FieldTable, change: Change) -> FieldText {
         FieldText {
             start: self.start(&table.start),
+            before: table.before.as_ref().map_or(Vec::new(), |values| {
+                self.one_or_more(values).into_iter().map(start).collect()
+            }),
             boundary: match &table.boundary {
                 Some(written) => self.string(written),
                 None => Text::new("the boundary", "zero"),
@@ -441,11 +457,7 @@ impl Reader {
     }
 
     fn start(&self, value: &Spanned<Value>) -> StartText {
-        let text = self.value(value);
-        match text.as_str().ends_with(".npy") {
-            true => StartText::File(text),
-            false => StartText::Expression(text),
-        }
+        start(self.value(value))
     }
 
     fn stencil(&self, table: &Spanned<StencilTable>) -> Result<StencilText, Mistake> {
@@ -483,21 +495,76 @@ impl Reader {
         }
     }
 
-    fn table(&self, table: &TableTable) -> Table {
-        Table { arguments: table.arguments.clone(), values: table.values.clone() }
+    fn table(&self, table: &Spanned<TableTable>) -> Result<TableText, Mistake> {
+        let TableTable { arguments, values, file, step, first } = table.get_ref();
+        let given = |value: &Option<Spanned<Value>>| value.as_ref().map(|it| self.value(it));
+        match (arguments, values, file) {
+            (Some(arguments), Some(values), None) if step.is_none() && first.is_none() => {
+                let (arguments, values) = (arguments.clone(), values.clone());
+                Ok(TableText::Points(Table { arguments, values }))
+            }
+            (None, None, Some(file)) => {
+                let (file, step, first) = (self.string(file), given(step), given(first));
+                match (&step, &first) {
+                    (None, Some(first)) => {
+                        let wrong = first.wrong("the first argument needs the step to the next");
+                        Err(wrong.hint("step = \"dt\" is from one argument to the next"))
+                    }
+                    _ => Ok(TableText::File { file, step, first }),
+                }
+            }
+            _ => Err(self.whole.mistake(table.span(), "this is no table").hint(
+                "give arguments = [...] and values = [...], or file = \"FILE.csv\" with two columns, or with one and a step",
+            )),
+        }
     }
 
     fn source(&self, table: SourceTable) -> Result<SourceText, Mistake> {
-        let SourceTable { field, at, interpolation, add } = table;
+        let SourceTable { field, at, units, interpolation, add } = table;
         let interpolation = self.choice(interpolation.as_ref())?;
-        let (field, at, add) = (self.string(&field), self.values(&at), self.value(&add));
-        Ok(SourceText { field, at, interpolation, add })
+        let units = self.choice(units.as_ref())?;
+        let (field, at, add) = (self.string(&field), self.at(&at)?, self.value(&add));
+        Ok(SourceText { field, at, units, interpolation, add })
     }
 
-    fn receiver(&self, table: ReceiverTable) -> Result<ReceiverText, Mistake> {
-        let interpolation = self.choice(table.interpolation.as_ref())?;
-        let (field, at) = (self.string(&table.field), self.values(&table.at));
-        Ok(ReceiverText { field, at, interpolation })
+    fn receiver(&self, table: Spanned<ReceiverTable>) -> Result<ReceiverText, Mistake> {
+        let span = table.span();
+        let ReceiverTable { field, value, at, units, interpolation } = table.into_inner();
+        let interpolation = self.choice(interpolation.as_ref())?;
+        let units = self.choice(units.as_ref())?;
+        let record = match (&field, &value) {
+            (Some(field), None) => RecordText::Field(self.string(field)),
+            (None, Some(value)) => RecordText::Value(self.string(value)),
+            (Some(_), Some(value)) => {
+                let wrong = self.string(value).wrong("this records a field, and an expression");
+                return Err(wrong.hint("give one of them"));
+            }
+            (None, None) => {
+                let wrong = self.whole.mistake(span, "the key 'field' is missing here");
+                return Err(wrong.hint("or value = \"...\", an expression of fields"));
+            }
+        };
+        Ok(ReceiverText { record, at: self.at(&at)?, units, interpolation })
+    }
+
+    /// A place, or the name of a file of places.
+    fn at(&self, at: &Spanned<OneOrMore>) -> Result<AtText, Mistake> {
+        match at.get_ref() {
+            OneOrMore::More(numbers) => Ok(AtText::One(self.values(numbers))),
+            OneOrMore::One(one) => match self.text(at.span(), one) {
+                name if columns::is_file(name.as_str()) => Ok(AtText::File(name)),
+                other => Err(other.wrong("this is no place").hint(
+                    "at = [3, 4] has a number for each axis, at = \"FILE.csv\" or \"FILE.npy\" a row for each place",
+                )),
+            },
+        }
+    }
+
+    fn one_or_more(&self, values: &Spanned<OneOrMore>) -> Vec<Text> {
+        match values.get_ref() {
+            OneOrMore::One(value) => vec![self.text(values.span(), value)],
+            OneOrMore::More(values) => self.values(values),
+        }
     }
 
     fn sponge(&self, table: SpongeTable) -> SpongeText {

@@ -3,7 +3,7 @@
 
 use super::checked::System;
 use super::expression::Array;
-use super::parts::{Start, Trace};
+use super::parts::{Recorded, Start, Trace};
 use files::io::checkpoint::hash_of;
 use problem::with_values;
 
@@ -21,12 +21,20 @@ impl System {
                 (&field.name, field.boundary, &field.next, &field.keep);
             all.push(format!("{name} {boundary:?} {next:?} {keep:?}").into_bytes());
             all.push(start(&field.start));
+            all.extend(field.before.iter().map(start));
         }
         // Each receiver by itself needs no further word.
-        let is_own = |(number, trace): (usize, &Trace)| trace.parts == [(number, 1.0)];
+        let is_own = |(number, trace): (usize, &Trace)| match &trace.of {
+            Recorded::Receivers(parts) => *parts == [(number, 1.0)],
+            Recorded::Expression(..) => false,
+        };
         if !self.traces.iter().enumerate().all(is_own) {
-            let parts: Vec<_> = self.traces.iter().map(|trace| &trace.parts).collect();
-            all.push(format!("{parts:?}").into_bytes());
+            let word = |trace: &Trace| match &trace.of {
+                Recorded::Receivers(parts) => format!("{parts:?}"),
+                Recorded::Expression(node, points) => format!("{node:?} {points:?}"),
+            };
+            let words: Vec<String> = self.traces.iter().map(word).collect();
+            all.push(format!("[{}]", words.join(", ")).into_bytes());
         }
         if !self.side_values.is_empty() {
             all.push(format!("{:?}", self.side_values).into_bytes());
@@ -146,6 +154,10 @@ mod tests {
             ("start = 0", "start = 1"),
             ("0*c", "1*c"),
             ("fields.q", "fields.r"),
+            ("start = \"y\"", "start = \"y\"\n        before = \"y + 1\""),
+            ("start = \"y\"", "start = \"y\"\n        before = \"y + 2\""),
+            ("field = \"p\"\n        at = [5, 6]", "value = \"2*p\"\n        at = [5, 6]"),
+            ("field = \"p\"\n        at = [5, 6]", "value = \"3*p\"\n        at = [5, 6]"),
             ("field = \"p\"\n        at = [5, 4]", "field = \"q\"\n        at = [5, 4]"),
             ("at = [5, 4]", "at = [4, 4]"),
             ("add = \"bent(t)\"", "add = \"bent(2*t)\""),

@@ -37,6 +37,7 @@ use std::path::Path;
 use problem::Error;
 
 mod apart;
+mod at;
 mod beyond;
 mod budget;
 pub mod check;
@@ -63,10 +64,12 @@ pub mod plan;
 mod points;
 mod program;
 pub mod ranks;
+mod receivers;
 mod report;
 mod session;
 mod sides;
 pub mod simulation;
+mod sourced;
 mod speeds;
 mod sponge;
 mod staged;
@@ -74,6 +77,7 @@ mod stages;
 mod start;
 mod stencils;
 pub mod sum;
+mod tables;
 mod totals;
 mod unrounded;
 
@@ -82,11 +86,11 @@ mod tests;
 
 pub use checked::System;
 pub use description::{
-    Change, CoefficientText, Description, FieldText, ReceiverText, SourceText, SpongeText,
-    StartText, StencilText, Table, TotalText, WorkText,
+    AtText, Change, CoefficientText, Description, FieldText, ReceiverText, RecordText, SourceText,
+    SpongeText, StartText, StencilText, Table, TableText, TotalText, WorkText,
 };
 pub use integrate::Method;
-pub use points::Interpolation;
+pub use points::{Interpolation, Units};
 use problem::text;
 pub use problem::{Text, expression};
 pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};

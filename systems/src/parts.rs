@@ -18,6 +18,9 @@ pub struct Field {
     pub levels: usize,
     #[serde(skip)]
     pub start: Start,
+    /// Its values one step before the start, and two, if they are given.
+    #[serde(skip)]
+    pub before: Vec<Start>,
     /// Its next value, but for sources.
     pub next: Node,
     /// Where it keeps its values.
@@ -73,14 +76,23 @@ pub struct Source {
     pub add: Node,
 }
 
-/// A place where a field is recorded.
+/// A place where something is recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Trace {
-    pub field: usize,
+    /// What is: the name of a field, or an expression as it is written.
+    pub name: String,
     /// The place along the axes of the grid, in points.
     pub at: Vec<f64>,
-    /// The receivers that it is made of, each with its weight.
-    pub parts: Vec<(usize, f64)>,
+    pub of: Recorded,
+}
+
+/// What is recorded at a place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Recorded {
+    /// Values of receivers, each with its weight.
+    Receivers(Vec<(usize, f64)>),
+    /// An expression of what receivers receive and of coefficients, at points (z, y, x), each with its weight.
+    Expression(Node, Vec<([usize; 3], f64)>),
 }
 
 /// A point whose values are recorded.

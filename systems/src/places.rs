@@ -113,7 +113,7 @@ impl evaluate::Values for Gathered {
     }
 
     fn random(&self, _: u64, _: usize) -> f64 {
-        unreachable!("equations hold no random numbers")
+        unreachable!("equations hold no random numbers of a start")
     }
 }
 

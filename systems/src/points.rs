@@ -22,6 +22,17 @@ pub enum Interpolation {
     Sinc,
 }
 
+/// What a place is measured in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantArray, strum::Display)]
+#[strum(parse_err_ty = UnknownName, parse_err_fn = names::unknown::<Units>, serialize_all = "lowercase")]
+pub enum Units {
+    /// Points from the first one on.
+    #[default]
+    Points,
+    /// Coordinates, which the first point has 0 of.
+    Coordinates,
+}
+
 /// Points of an axis to either side that a sinc takes.
 const HALF: f64 = 4.0;
 /// The shape of Kaiser's window: that of Hicks for waves of at least four points.

@@ -11,6 +11,7 @@ use super::expression::{Array, Function, Node};
 use super::sides::Sides;
 use super::text::Text;
 use problem::error::Mistake;
+use problem::noise::{Noise, STEP_PART};
 
 /// How far from a point values may be read, along each axis.
 pub const MOST_REACH: i32 = 32;
@@ -31,6 +32,8 @@ pub enum Value {
     Read(Array, Offset),
     /// The coordinate of a place along an axis.
     Coordinate(usize, Offset),
+    /// The number of points before a place along an axis.
+    Index(usize, Offset),
 }
 
 /// One operation.
@@ -40,6 +43,9 @@ pub enum Operation {
     Call(Function, Vec<Value>),
     /// A sum of stored values with constant weights.
     Sum(Array, Vec<(Offset, f64)>),
+    /// A random number of the point and the step, of which the lower and the higher part are given
+    /// ([`problem::noise::STEP_PART`]).
+    Noise(Noise, [Value; 2]),
 }
 
 /// An equation: what it computes, how, and where it is written.
@@ -78,8 +84,9 @@ impl Program {
         equations: impl Iterator<Item = &'a Equation<'a>>,
     ) -> Result<Self, Mistake> {
         let (calls, sums, beyond) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let program = Self { scalars: scalars.to_vec(), ..Self::default() };
-        let mut writer = Writer { stencils, sides, program, calls, sums, beyond };
+        let (program, noises) =
+            (Self { scalars: scalars.to_vec(), ..Self::default() }, HashMap::new());
+        let mut writer = Writer { stencils, sides, program, calls, sums, beyond, noises };
         for Equation { computes, value, text } in equations {
             let result = writer.write(value, [0; 3]).map_err(|what| text.wrong(what))?;
             writer.program.results.push(result);
@@ -97,7 +104,8 @@ impl Program {
         values: impl Iterator<Item = &'a Node>,
     ) -> Result<Self, String> {
         let (calls, sums, beyond) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut writer = Writer { stencils, sides, program: Self::default(), calls, sums, beyond };
+        let (program, noises) = (Self::default(), HashMap::new());
+        let mut writer = Writer { stencils, sides, program, calls, sums, beyond, noises };
         for value in values {
             let result = writer.write(value, [0; 3])?;
             writer.program.results.push(result);
@@ -149,6 +157,7 @@ impl Program {
                 Operation::Sum(array, taps) => {
                     taps.iter().map(|(offset, _)| (*array, *offset)).collect()
                 }
+                Operation::Noise(..) => Vec::new(),
             }
         };
         let results = self.results.iter().filter_map(of_value);
@@ -164,6 +173,7 @@ struct Writer<'a> {
     sums: HashMap<(usize, Array, Offset), Value>,
     /// What is added to stored values beyond sides.
     beyond: HashMap<(Array, Offset), Option<Value>>,
+    noises: HashMap<Noise, Value>,
 }
 
 impl Writer<'_> {
@@ -174,6 +184,8 @@ impl Writer<'_> {
         }
         Ok(match node {
             Node::Coordinate(axis) => Value::Coordinate(*axis, at),
+            Node::Index(axis) => Value::Index(*axis, at),
+            Node::Noise(noise) => self.noise(*noise)?,
             Node::Read(array) => match self.known(*array, at) {
                 Some(value) => value,
                 None => self.read(*array, at)?,
@@ -187,7 +199,7 @@ impl Writer<'_> {
                 Node::Read(array) => self.sum(*stencil, array, at)?,
                 _ => self.expanded(*stencil, argument, at)?,
             },
-            Node::Random(_) => unreachable!("equations hold no random numbers"),
+            Node::Random(_) => unreachable!("equations hold no random numbers of a start"),
             Node::Number(_) | Node::Time | Node::Step | Node::Total(_) | Node::Table(..) => {
                 unreachable!("it has one value for all points")
             }
@@ -236,6 +248,23 @@ impl Writer<'_> {
         }
         let value = self.push(Operation::Call(function, key.1.clone()))?;
         self.calls.insert(key, value);
+        Ok(value)
+    }
+
+    /// A random number of the point itself: no stencil takes one.
+    fn noise(&mut self, noise: Noise) -> Result<Value, String> {
+        if let Some(known) = self.noises.get(&noise) {
+            return Ok(*known);
+        }
+        let part = Node::Number(f64::from(STEP_PART));
+        let call = |function, a: Node, b: Node| Node::call(function, vec![a, b]);
+        let high = call(Function::Divide, Node::Step, part.clone());
+        let high = Node::call(Function::Floor, vec![high]);
+        let below = call(Function::Multiply, high.clone(), part);
+        let low = call(Function::Subtract, Node::Step, below);
+        let step = [self.scalar(&low), self.scalar(&high)];
+        let value = self.push(Operation::Noise(noise, step))?;
+        self.noises.insert(noise, value);
         Ok(value)
     }
 

@@ -53,6 +53,7 @@ impl System {
             next: field.next.clone(),
             keep: field.keep.clone(),
             start: Start::default(),
+            before: Vec::new(),
             ..*field
         };
         let coefficient = |it: &Coefficient| Coefficient {

@@ -62,8 +62,11 @@ impl StartValues {
     pub fn new(system: &System) -> Result<Self, Error> {
         let known = Known::of(system)?;
         let field = |field: &Field| {
-            let level =
-                |level| known.grid(system, &field.start, level, &field.name).map(|(grid, _)| grid);
+            let level = |level: usize| {
+                let given = level.checked_sub(1).and_then(|before| field.before.get(before));
+                let start = given.unwrap_or(&field.start);
+                known.grid(system, start, level, &field.name).map(|(grid, _)| grid)
+            };
             (0..field.levels).map(level).collect::<Result<Vec<Grid>, Error>>()
         };
         let fields = system.fields.iter().map(field).collect::<Result<_, _>>()?;
@@ -72,7 +75,8 @@ impl StartValues {
 }
 
 impl StartValues {
-    /// What a system starts with if some of its fields have these values, now and in their earlier levels.
+    /// What a system starts with if some of its fields have these values, now and in those of their earlier levels that the system
+    /// does not give.
     ///
     /// # Errors
     /// As [`StartValues::new`]; [`Error::UnknownField`]: it has no such field; [`Error::Points`]: a grid has another shape.
@@ -85,7 +89,10 @@ impl StartValues {
                 return Err(Error::Points { shape, points, found: grid.shape.points() });
             }
             let grid = grid.clone().stored_as(system.dtype)?;
-            beginning.fields[field].fill(grid);
+            let given = system.fields[field].before.len();
+            let levels = beginning.fields[field].iter_mut().enumerate();
+            let levels = levels.filter(|(level, _)| *level == 0 || *level > given);
+            levels.for_each(|(_, values)| *values = grid.clone());
         }
         Ok(beginning)
     }

@@ -4,6 +4,7 @@
 mod at;
 pub mod checkpoint;
 pub mod colours;
+pub mod columns;
 mod content;
 pub mod format;
 mod grey;

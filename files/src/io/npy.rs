@@ -140,6 +140,14 @@ impl Array {
     }
 }
 
+/// How many axes an array has.
+///
+/// # Errors
+/// [`Error::Read`], [`Error::Array`]: it is no array that can be read.
+pub fn axes(path: &Path) -> Result<usize, Error> {
+    Ok(open(path)?.0.extents.len())
+}
+
 /// Reads a grid for a stencil of `dims` axes, in C order, in the file's element type; integers of up to two bytes
 /// and truth values become f32, other integers f64.
 ///

@@ -15,7 +15,7 @@ use problem::check::verify::Verify;
 use problem::{Depth, Dtype};
 
 /// How to compute, and what to do with the result.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct ComputationArgs {
     /// Points: N on every axis, or one number per axis, slowest first [default: those of the input, or of a system's file]
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]

@@ -158,6 +158,16 @@ pub enum Failure {
         /// The fields.
         fields: Vec<String>,
     },
+    /// One file for all values of a constant.
+    #[error("one file, {}, for all values of {name}", path.display())]
+    OneFileForAll {
+        /// The option that names it.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The constant.
+        name: String,
+    },
     /// The name of a file with something in braces that stands for nothing.
     #[error("{}: {wrong}", path.display())]
     Pattern {

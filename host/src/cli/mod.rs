@@ -41,6 +41,7 @@ mod sharing;
 mod signal;
 mod start;
 mod stencil_args;
+mod sweep;
 mod system;
 mod task;
 mod tell;

@@ -98,6 +98,7 @@ const OPTIONS: [Row; 51] = [
     row("dtype", BOTH, BOTH, Works),
     row("set", NUMBERS, NONE, Works),
     row("dt", NUMBERS, NONE, Works),
+    row("sweep", NUMBERS, NONE, Missing),
     row("boundary", SIDES, SIDES, Missing),
     row("engine", BOTH, NONE, Works),
     row("fuse", DEPTHS, DEPTHS, Missing),

@@ -15,7 +15,8 @@ use super::options::OnlyOfSums;
 use super::resumed::Resumed;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
-use super::system;
+use super::sweep::Sweep;
+use super::{print, system, warn};
 use compute::families::FAMILIES;
 use compute::ranks::engine::Ranks;
 use compute::run::FIELD;
@@ -86,6 +87,15 @@ pub struct RunArgs {
         allow_hyphen_values = true
     )]
     boundary: Option<String>,
+    /// Of a system: a run for each of COUNT values of a constant of its file, or of dt, one after the other. {NAME} in the name of a
+    /// file stands for the value, as in --sweep D=0.1:1:10 --output u-{D}.npy
+    #[arg(
+        long,
+        help_heading = "Systems",
+        value_name = "NAME=FROM:TO:COUNT",
+        allow_hyphen_values = true
+    )]
+    sweep: Option<Sweep>,
     /// Time steps to take as one sum, of the stencil convolved with itself
     #[arg(long, help_heading = "Stencils and kernels", value_name = "T|auto", default_value_t)]
     fuse: Depth,
@@ -138,24 +148,10 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     if let Some(path) = args.stencil.system() {
-        files.reads("the system", Some(path))?;
-        let computation = &args.computation;
-        let system = system::read(path, computation)?;
-        let &RunArgs { fuse, kernel, .. } = args;
-        let family = kernel.filter(|name| of_systems::find(name).is_some());
-        if family.is_some() && fuse != Depth::Auto {
-            let (option, problem) = ("--fuse".into(), "kernels of systems");
-            let instead = "leave it out, or name a family of stencils with --kernel";
-            return Err(Failure::NotOf { option, problem, instead });
+        if let Some(sweep) = &args.sweep {
+            return each(sweep, (args, path), only, processes, stop);
         }
-        let of_stencils = kernel.filter(|_| family.is_none()).map(|_| OnlyOfSums::FAMILY);
-        let only = only.or(of_stencils);
-        let job = match systems::sum::job(&system) {
-            Err(why) if let Some(option) = only => return Err(option.refuse(why)),
-            job => job.ok().filter(|_| family.is_none()),
-        };
-        let job = job.map(|job| Job { kernel, ..systems::sum::fused(job, fuse) });
-        return run_system(&system, job, (computation, family), files, processes, stop);
+        return of_system(path, (args, &args.computation), only, processes, stop);
     }
     if let Some(name) = args.kernel.filter(|name| of_systems::find(name).is_some()) {
         let (option, problem) = (format!("--kernel {name}"), "stencils");
@@ -198,6 +194,66 @@ pub fn run(
     };
     let task = sum.task(&args.computation, shared)?;
     Command(&args.computation).run(task, files, processes, stop)
+}
+
+/// Runs a system's file for each value of a constant.
+///
+/// # Errors
+/// That of the first run which fails; those after it are left out.
+fn each(
+    sweep: &Sweep,
+    (args, path): (&RunArgs, &Path),
+    only: Option<OnlyOfSums>,
+    processes: Option<Ranks>,
+    stop: Stop,
+) -> Result<(), Failure> {
+    if processes.is_some() {
+        let (option, problem) = ("--sweep".into(), "several processes");
+        let instead = "start them for each value: --set NAME=VALUE";
+        return Err(Failure::NotOf { option, problem, instead });
+    }
+    for (value, computation) in sweep.each(&args.computation)? {
+        let name = sweep.name();
+        if !args.computation.quiet {
+            print(&format!("{name} = {value}\n"))?;
+        }
+        let done = of_system(path, (args, &computation), only, None, stop.clone());
+        done.inspect_err(|_| {
+            warn(&format!("the run with {name} = {value} is the last one; it failed"));
+        })?;
+    }
+    Ok(())
+}
+
+/// Runs a system's file, with these options of a computation.
+///
+/// # Errors
+/// Any [`Failure`].
+fn of_system(
+    path: &Path,
+    (args, computation): (&RunArgs, &ComputationArgs),
+    only: Option<OnlyOfSums>,
+    processes: Option<Ranks>,
+    stop: Stop,
+) -> Result<(), Failure> {
+    let mut files = CommandFiles::default();
+    files.reads("the system", Some(path))?;
+    let system = system::read(path, computation)?;
+    let &RunArgs { fuse, kernel, .. } = args;
+    let family = kernel.filter(|name| of_systems::find(name).is_some());
+    if family.is_some() && fuse != Depth::Auto {
+        let (option, problem) = ("--fuse".into(), "kernels of systems");
+        let instead = "leave it out, or name a family of stencils with --kernel";
+        return Err(Failure::NotOf { option, problem, instead });
+    }
+    let of_stencils = kernel.filter(|_| family.is_none()).map(|_| OnlyOfSums::FAMILY);
+    let only = only.or(of_stencils);
+    let job = match systems::sum::job(&system) {
+        Err(why) if let Some(option) = only => return Err(option.refuse(why)),
+        job => job.ok().filter(|_| family.is_none()),
+    };
+    let job = job.map(|job| Job { kernel, ..systems::sum::fused(job, fuse) });
+    run_system(&system, job, (computation, family), files, processes, stop)
 }
 
 /// Computes a system, which may be a job; by a family of ways, if one is named.

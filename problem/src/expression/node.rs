@@ -2,6 +2,7 @@
 //! Checked expressions: every name is what it stands for, every function has its arguments.
 
 use super::function::Function;
+use crate::noise::Noise;
 use serde::{Deserialize, Serialize};
 
 /// An array of values, one for each point of the grid.
@@ -49,8 +50,12 @@ pub enum Node {
     Total(usize),
     /// The coordinate of the point along an axis, 0 to 2 for z, y, x.
     Coordinate(usize),
+    /// The number of points before it along an axis, 0 to 2 for z, y, x.
+    Index(usize),
     /// A random number in [0, 1) for each point, by a seed.
     Random(u64),
+    /// A random number in [0, 1) for each point and step.
+    Noise(Noise),
     /// The value at the point.
     Read(Array),
     /// A function of other values.
@@ -106,10 +111,21 @@ impl Node {
     pub fn is_uniform(&self) -> bool {
         match self {
             Self::Number(_) | Self::Time | Self::Step | Self::Total(_) => true,
-            Self::Coordinate(_) | Self::Random(_) | Self::Read(_) | Self::Stencil(..) => false,
+            Self::Coordinate(_)
+            | Self::Index(_)
+            | Self::Random(_)
+            | Self::Noise(_)
+            | Self::Read(_)
+            | Self::Stencil(..) => false,
             Self::Call(_, arguments) => arguments.iter().all(Self::is_uniform),
             Self::Table(_, argument) => argument.is_uniform(),
         }
+    }
+
+    /// Whether its value is one of the place of a point.
+    #[must_use]
+    pub fn is_of_place(&self) -> bool {
+        matches!(self, Self::Coordinate(_) | Self::Index(_) | Self::Noise(_))
     }
 
     /// It with other arrays in the places of those that it reads.

@@ -12,6 +12,7 @@ use super::parse::{Kind, Syntax, parse};
 use super::reduction::{self, Reduction};
 use crate::error::Mistake;
 use crate::near::near;
+use crate::noise::Noise;
 use crate::text::Text;
 
 /// What an expression is for, and with that what may stand in it: each allows at least what one before it does,
@@ -30,10 +31,21 @@ pub enum Purpose {
     StartOfField,
     /// Which points something is for: of each point, also coefficients; they never change.
     Points,
-    /// A field's next values: anything but random numbers.
+    /// What is recorded after a step: of present values.
+    Recorded,
+    /// A field's next values: anything but random numbers that do not change.
     Next,
     /// What a total sums, or seeks the largest or smallest value of: what a step has left, and what it began with.
     Reduced,
+}
+
+/// A place of which coordinates are.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaceOf {
+    /// Along z, y, x in points.
+    pub points: [f64; 3],
+    /// Distance of points along z, y, x.
+    pub spacing: [f64; 3],
 }
 
 /// Steps back that a field may be read.
@@ -90,11 +102,14 @@ const FOREIGN: [(&str, &str); 14] = [
     ("norm", "a norm is a total: [totals] NAME = \"norm(u)\"; an equation may hold NAME"),
 ];
 
-/// The words of the language that are no functions of numbers.
-const WORDS: [&str; 12] =
-    ["x", "y", "z", "t", "n", "pi", "and", "or", "not", "prev", "prev2", "random"];
+/// The words of the language that no system may call anything.
+const WORDS: [&str; 6] = ["and", "or", "not", "prev", "prev2", "random"];
+/// Values that every system has, unless it calls something else so.
+const VALUES: [&str; 9] = ["x", "y", "z", "t", "n", "pi", "ix", "iy", "iz"];
+/// Functions besides those of numbers, unless the system calls something so.
+const OTHERS: [&str; 3] = ["new", "noise", "normal"];
 
-/// Whether a name means something in every system, so that nothing else may have it.
+/// Whether a name means one thing in every system, so that nothing else may have it.
 #[must_use]
 pub fn is_taken(name: &str) -> bool {
     name == "ricker" || WORDS.contains(&name) || NAMED.iter().any(|(known, _)| *known == name)
@@ -144,6 +159,17 @@ impl Scope {
         self.check(text, purpose, Type::Number)
     }
 
+    /// A number of an expression of which coordinates and indices are those of one place.
+    ///
+    /// # Errors
+    /// It is no expression for this purpose.
+    pub fn number_at(&self, text: &Text, purpose: Purpose, at: PlaceOf) -> Result<Node, Mistake> {
+        let syntax = parse(text)?;
+        self.begin(text, purpose, |check| {
+            Check { place: Some(at), ..*check }.typed(&syntax, Type::Number)
+        })
+    }
+
     /// Whether an expression means something, of whichever type, in an equation or as a start.
     ///
     /// # Errors
@@ -186,7 +212,8 @@ impl Scope {
     }
 
     /// Whether the system has something of this name.
-    fn has(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
         let Self { fields, coefficients, works, stencils, tables, .. } = self;
         let lists = [fields, coefficients, works, stencils, tables];
         lists.into_iter().flatten().any(|known| known == name)
@@ -215,6 +242,7 @@ impl Scope {
             scope: self,
             purpose,
             reductions,
+            place: None,
             text,
             open: &open,
             parts: &Cell::default(),
@@ -237,6 +265,8 @@ struct Check<'a> {
     purpose: Purpose,
     /// Of a total, what it is made of.
     reductions: Option<Reductions<'a>>,
+    /// The only place that it is of, if it is.
+    place: Option<PlaceOf>,
     text: &'a Text,
     /// The terms that are being written out.
     open: &'a RefCell<Vec<String>>,
@@ -303,29 +333,14 @@ impl Check<'_> {
     fn name(&self, name: &str, syntax: &Syntax) -> Result<(Node, Type), Mistake> {
         let scope = self.scope;
         let is = |names: &[String]| names.iter().position(|known| known == name);
-        let axis = ["z", "y", "x"].iter().position(|axis| *axis == name);
+        let axis = |letter: &str| ["z", "y", "x"].iter().position(|axis| *axis == letter);
+        let axis = |letter: &str| axis(letter).filter(|axis| *axis >= 3 - scope.dims);
         let node = if let Some(number) = scope.constants.get(name) {
             Node::Number(*number)
         } else if let Some(term) = scope.terms.get(name) {
             return self.term(name, term, syntax);
-        } else if name == "pi" {
-            Node::Number(std::f64::consts::PI)
-        } else if name == "t" {
-            self.allow(
-                self.purpose >= Purpose::EachStep && self.purpose != Purpose::Points,
-                syntax,
-            )?;
-            Node::Time
-        } else if name == "n" {
-            use Purpose::{EachStep, Next, Reduced, Total};
-            let steps = matches!(self.purpose, EachStep | Total | Next | Reduced);
-            self.allow(steps, syntax)?;
-            Node::Step
-        } else if let Some(axis) = axis.filter(|axis| *axis >= 3 - scope.dims) {
-            self.allow(self.purpose >= Purpose::Start, syntax)?;
-            Node::Coordinate(axis)
         } else if let Some(field) = is(&scope.fields) {
-            self.allow(matches!(self.purpose, Purpose::Next | Purpose::Reduced), syntax)?;
+            self.allow(self.purpose >= Purpose::Recorded, syntax)?;
             Node::Read(Array::Field { field, level: 0 })
         } else if let Some(coefficient) = is(&scope.coefficients) {
             self.allow(self.purpose >= Purpose::StartOfField, syntax)?;
@@ -337,6 +352,27 @@ impl Check<'_> {
             use Purpose::{EachStep, Next, Total};
             self.allow(matches!(self.purpose, EachStep | Total | Next), syntax)?;
             total.clone()
+        } else if name == "pi" {
+            Node::Number(std::f64::consts::PI)
+        } else if name == "t" {
+            self.allow(
+                self.purpose >= Purpose::EachStep && self.purpose != Purpose::Points,
+                syntax,
+            )?;
+            Node::Time
+        } else if name == "n" {
+            use Purpose::{EachStep, Next, Recorded, Reduced, Total};
+            let steps = matches!(self.purpose, EachStep | Total | Recorded | Next | Reduced);
+            self.allow(steps, syntax)?;
+            Node::Step
+        } else if let Some(axis) = axis(name) {
+            self.allow(self.purpose >= Purpose::Start, syntax)?;
+            let of = |place: PlaceOf| Node::Number(place.points[axis] * place.spacing[axis]);
+            self.place.map_or(Node::Coordinate(axis), of)
+        } else if let Some(axis) = name.strip_prefix('i').and_then(axis) {
+            self.allow(self.purpose >= Purpose::Start, syntax)?;
+            let of = |place: PlaceOf| Node::Number(place.points[axis]);
+            self.place.map_or(Node::Index(axis), of)
         } else {
             return Err(self.unknown(name, syntax));
         };
@@ -375,14 +411,22 @@ impl Check<'_> {
         }
         let node = if let Some(stencil) = is(&self.scope.stencils) {
             self.count(name, arguments, 1, syntax)?;
-            use Purpose::{Next, Reduced, StartOfField};
-            self.allow(matches!(self.purpose, Next | StartOfField | Reduced), syntax)?;
+            use Purpose::{Next, Recorded, Reduced, StartOfField};
+            let takes = [Next, Recorded, Reduced, StartOfField];
+            self.allow(takes.contains(&self.purpose), syntax)?;
             let argument = self.typed(&arguments[0], Type::Number)?;
-            let mut is_random = false;
-            argument.visit(&mut |part| is_random |= matches!(part, Node::Random(_)));
-            if is_random {
+            let mut hint = None;
+            argument.visit(&mut |part| match part {
+                Node::Random(_) => {
+                    hint = Some("give them to a coefficient, which has a boundary");
+                }
+                Node::Noise(_) => {
+                    hint = Some("give them to a work field, which has a boundary");
+                }
+                _ => (),
+            });
+            if let Some(hint) = hint {
                 let what = "a stencil reads beyond the grid, where there are no random numbers";
-                let hint = "give them to a coefficient, which has a boundary";
                 return Err(self.wrong(&arguments[0], what).hint(hint));
             }
             Node::Stencil(stencil, Box::new(argument))
@@ -402,6 +446,9 @@ impl Check<'_> {
                 "prev2" => self.earlier(name, MOST_LEVELS, arguments, syntax)?,
                 "new" => self.after_the_step(arguments, syntax)?,
                 "random" => self.random(arguments, syntax)?,
+                "noise" | "normal" if !self.scope.has(name) => {
+                    self.noise(name, arguments, syntax)?
+                }
                 "ricker" => self.ricker(arguments, syntax)?,
                 _ => self.composed(name, arguments, syntax)?,
             }
@@ -499,12 +546,36 @@ impl Check<'_> {
         self.count("random", arguments, 1, syntax)?;
         let starts = matches!(self.purpose, Purpose::Start | Purpose::StartOfField);
         self.allow(starts, syntax)?;
-        match self.typed(&arguments[0], Type::Number)? {
+        self.seed(&arguments[0]).map(Node::Random)
+    }
+
+    fn seed(&self, syntax: &Syntax) -> Result<u64, Mistake> {
+        match self.typed(syntax, Type::Number)? {
             Node::Number(seed) if seed >= 0.0 && seed.fract() == 0.0 && seed < 1e15 => {
-                Ok(Node::Random(seed as u64))
+                Ok(seed as u64)
             }
-            _ => Err(self.wrong(&arguments[0], "the seed is a whole number from 0 on")),
+            _ => Err(self.wrong(syntax, "the seed is a whole number from 0 on")),
         }
+    }
+
+    /// A number for each point and step: in [0, 1), or of the normal distribution of Box and Muller ("A note on the generation
+    /// of random normal deviates", 1958).
+    fn noise(&self, name: &str, arguments: &[Syntax], syntax: &Syntax) -> Result<Node, Mistake> {
+        self.count(name, arguments, 1, syntax)?;
+        self.allow(self.purpose == Purpose::Next, syntax)?;
+        let seed = self.seed(&arguments[0])?;
+        if name == "noise" {
+            return Ok(Node::Noise(Noise::uniform(seed)));
+        }
+        let [a, b] = Noise::of_normal(seed).map(Node::Noise);
+        let call = |function, a: f64, b: Node| Node::call(function, vec![Node::Number(a), b]);
+        let one = |function, a: Node| Node::call(function, vec![a]);
+        // No logarithm of 0; and none above 0 that rounding may have made.
+        let logarithm = one(Function::Ln, call(Function::Subtract, 1.0, a));
+        let square = call(Function::Max, 0.0, call(Function::Multiply, -2.0, logarithm));
+        let turn = call(Function::Multiply, 2.0 * std::f64::consts::PI, b);
+        let (length, cosine) = (one(Function::Sqrt, square), one(Function::Cos, turn));
+        Ok(Node::call(Function::Multiply, vec![length, cosine]))
     }
 
     /// Ricker's wavelet of a peak frequency, at a time from its middle on: (1 - 2a) exp(-a), a = (pi f t)^2.
@@ -576,7 +647,14 @@ impl Check<'_> {
                 "coordinates, t, constants, coefficients, stencils and random(seed)",
             ),
             Purpose::Points => ("a condition on points", "coordinates, constants and coefficients"),
-            Purpose::Next => ("an equation", "all but random numbers"),
+            Purpose::Recorded => (
+                "what a receiver records",
+                "fields, coefficients, stencils, coordinates, t, n, constants and tables",
+            ),
+            Purpose::Next => (
+                "an equation",
+                "all but random(seed); noise(seed) is a new random number in each step",
+            ),
         };
         let wrong = self.wrong(syntax, format!("'{what}' cannot stand in {place}"));
         Err(wrong.hint(format!("it may hold {may_hold}")))
@@ -591,11 +669,12 @@ impl Check<'_> {
         let keyed = keyed.chain(scope.totals.iter().map(|(name, _)| name.as_str()));
         let named_functions = NAMED.iter().map(|(known, _)| *known);
         let functions = named_functions.chain(COMPOSED.iter().map(|it| it.name));
-        let own = WORDS.into_iter().chain(functions).chain(["ricker", "new"]);
+        let words = WORDS.into_iter().chain(VALUES).chain(OTHERS);
+        let own = words.chain(functions).chain(["ricker"]);
         let known = || named.clone().chain(keyed.clone()).chain(own.clone());
         let wrong =
             |what: String| self.mistake(syntax.at.start..syntax.at.start + name.len(), what);
-        if ["x", "y", "z"].contains(&name) {
+        if ["x", "y", "z", "ix", "iy", "iz"].contains(&name) {
             return wrong(format!("there is no {name} on a grid of {} axes", scope.dims));
         }
         if known().any(|known| known == name) {

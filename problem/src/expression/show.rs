@@ -36,7 +36,9 @@ impl Names<'_> {
             Node::Step => "n".into(),
             Node::Total(_) => "a total".into(),
             Node::Coordinate(axis) => ["z", "y", "x"][*axis].into(),
+            Node::Index(axis) => ["iz", "iy", "ix"][*axis].into(),
             Node::Random(seed) => format!("random({seed})"),
+            Node::Noise(noise) => format!("noise({})", noise.seed()),
             Node::Read(read @ Array::Field { level: 1, .. }) => {
                 format!("prev({})", (self.array)(*read))
             }

@@ -191,7 +191,9 @@ fn every_mistake_is_said_at_its_place() {
             "random(1)",
             "'random(1)' cannot stand in an equation",
             "random(1)",
-            some("it may hold all but random numbers"),
+            some(
+                "it may hold all but random(seed); noise(seed) is a new random number in each step",
+            ),
         ),
         ("u + sqrt(-1)", "this is NaN, whatever else is computed", "sqrt(-1)", None),
         ("loop_a", "the term 'loop_a' is made of itself", "loop_a", None),

@@ -99,6 +99,7 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
         let field = &system.fields[*number];
         Field {
             start: start(&field.start),
+            before: field.before.iter().map(start).collect(),
             next: renumbered(&field.next),
             keep: field.keep.as_ref().map(renumbered),
             kept: field.kept.map(|kept| place(&coefficients, kept)),
@@ -148,6 +149,11 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
     Part { system: part, fields, coefficients }
 }
 
+/// What a field starts with, now and before.
+fn starts(field: &Field) -> impl Iterator<Item = &Start> {
+    [&field.start].into_iter().chain(&field.before)
+}
+
 /// The coefficients that fields and their sources need, and those that these are made from.
 fn coefficients<'a>(
     system: &System,
@@ -162,7 +168,7 @@ fn coefficients<'a>(
     let mut found: BTreeSet<usize> = fields.clone().filter_map(|field| field.kept).collect();
     let stepped = arrays(fields.clone().flat_map(nodes).chain(sources.map(|it| &it.add)));
     let mut left: Vec<Array> =
-        stepped.into_iter().chain(fields.flat_map(|field| of_start(&field.start))).collect();
+        stepped.into_iter().chain(fields.flat_map(starts).flat_map(of_start)).collect();
     left.extend(found.iter().flat_map(|it| of_start(&system.coefficients[*it].start)));
     while let Some(array) = left.pop() {
         if let Array::Coefficient(number) = array

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::*;
 use crate::{
-    Asked, Description, FieldText, Interpolation, ReceiverText, SystemSimulation, families,
+    Asked, AtText, Description, FieldText, Interpolation, ReceiverText, RecordText,
+    SystemSimulation, Units, families,
 };
 use compute::engine::EngineRequest;
 use problem::Dtype;
@@ -32,8 +33,9 @@ fn four(dtype: Dtype) -> System {
 
 fn receiver(field: &str, at: [&str; 2]) -> ReceiverText {
     let text = |text: &str| Text::new("a receiver", text);
-    let interpolation = Interpolation::default();
-    ReceiverText { field: text(field), at: at.map(text).to_vec(), interpolation }
+    let (units, interpolation) = (Units::default(), Interpolation::default());
+    let (record, at) = (RecordText::Field(text(field)), AtText::One(at.map(text).to_vec()));
+    ReceiverText { record, at, units, interpolation }
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use super::super::expression::{Array, Function};
 use super::super::program::{Operation, Program, Value};
 use super::real::Real;
-use super::step::Step;
+use super::step::{Coordinate, Step};
 
 /// Steps on one block of values, and where it is stored.
 pub struct Chain<R> {
@@ -33,7 +33,7 @@ pub fn of<R: Real>(program: &Program, own: impl Fn(Array) -> Option<usize>) -> V
         .iter()
         .map(|operation| match operation {
             Operation::Call(_, values) => values.iter().map(|it| names.of(it)).collect(),
-            Operation::Sum(..) => Vec::new(),
+            Operation::Sum(..) | Operation::Noise(..) => Vec::new(),
         })
         .collect();
     let results: Vec<Value> = results.iter().map(|value| names.of(value)).collect();
@@ -54,6 +54,7 @@ pub fn of<R: Real>(program: &Program, own: impl Fn(Array) -> Option<usize>) -> V
                 };
                 vec![Step::Sum(taps.iter().map(tap).collect())]
             }
+            Operation::Noise(noise, step) => vec![Step::Noise(*noise, *step)],
         };
         writer.open.push(Some(steps));
     }
@@ -61,7 +62,12 @@ pub fn of<R: Real>(program: &Program, own: impl Fn(Array) -> Option<usize>) -> V
     let load = |(number, value): (usize, &Value)| {
         let result = operations.len() + number;
         let step = match *value {
-            Value::Coordinate(axis, offset) => Step::Coordinate(axis, offset),
+            Value::Coordinate(axis, offset) => {
+                Step::Coordinate(Coordinate { axis, offset, is_index: false })
+            }
+            Value::Index(axis, offset) => {
+                Step::Coordinate(Coordinate { axis, offset, is_index: true })
+            }
             Value::Read(array, _) => Step::Own((names.own)(array).expect("it has been asked")),
             _ => unreachable!("neither is loaded first"),
         };
@@ -107,7 +113,7 @@ impl<F: Fn(Array) -> Option<usize>> Names<'_, F> {
                 _ => *value,
             },
             Value::Read(array, _) if (self.own)(array).is_some() => self.loaded(*value),
-            Value::Coordinate(..) => self.loaded(*value),
+            Value::Coordinate(..) | Value::Index(..) => self.loaded(*value),
             Value::Read(..) | Value::Scalar(_) => *value,
         }
     }

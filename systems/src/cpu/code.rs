@@ -2,7 +2,6 @@
 //! A program as the CPU executes it: steps on a block of points whose values stay in registers, with as few stored
 //! results as can be, so that these stay in the first-level cache.
 
-use super::super::checked::System;
 use super::super::expression::Array;
 use super::super::program::{Offset, Program, Value};
 use super::chains::{self, Chain, To};
@@ -75,7 +74,7 @@ impl<R: Real> Code<R> {
                     }
                     Value::Scalar(scalar) => Operand::Slot(scalar),
                     Value::Read(array, offset) => reads.operand(array, offset),
-                    Value::Coordinate(..) => unreachable!("it has a slot"),
+                    Value::Coordinate(..) | Value::Index(..) => unreachable!("it has a slot"),
                 });
                 code.steps.push(step);
             }
@@ -93,12 +92,6 @@ impl<R: Real> Code<R> {
         }
         code
     }
-}
-
-/// The coordinate of a point along an axis at some distance.
-pub fn coordinate<R: Real>(system: &System, axis: usize, offset: Offset, point: usize) -> R {
-    let place = point as f64 + system.origin[axis] as f64 + f64::from(offset[axis]);
-    R::from_f64(place * system.spacing[axis])
 }
 
 /// The last chain that takes each result.

@@ -4,13 +4,14 @@
 
 use x86_writer::{Binary, Instruction, Program, Room, Row, Source, Unary};
 
-use super::code::{self, Code, Operand};
+use super::code::{Code, Operand};
 use super::functions::pointer;
+use super::noise;
 use super::real::Real;
-use super::step::Step;
+use super::step::{Coordinate, Step};
 use crate::checked::System;
 use crate::expression::Function;
-use crate::program::Offset;
+use problem::noise::Noise;
 
 /// Machine code of a program.
 pub struct Compiled<R> {
@@ -18,7 +19,10 @@ pub struct Compiled<R> {
     /// Numbers that all points share.
     scalars: usize,
     /// The coordinates that it takes, each once.
-    coordinates: Vec<(usize, Offset)>,
+    coordinates: Vec<Coordinate>,
+    /// The random numbers that it takes, each once, with where the parts of the step are among the numbers that all points
+    /// share.
+    noises: Vec<(Noise, [usize; 2])>,
     /// Of those along x the ones of all points of a row, and of as many behind it as are read.
     across: Vec<Vec<R>>,
 }
@@ -27,10 +31,11 @@ impl<R: Real> Compiled<R> {
     /// Compiles a program with so many outputs; none if the processor is of another kind. One that streams writes past the caches.
     pub fn new(code: &Code<R>, (system, outputs): (&System, usize), streams: bool) -> Option<Self> {
         let coordinates = coordinates(code);
-        let names = Names::of(code, &coordinates);
+        let noises = noises(code);
+        let names = Names::of(code, &coordinates, &noises);
         let instructions = code.steps.iter().map(|step| names.instruction(step));
         let program = Program {
-            inputs: names.inputs + names.across.len(),
+            inputs: names.inputs + names.across.len() + noises.len(),
             outputs,
             slots: code.slots - code.scalars,
             shared: code.scalars + names.along.len(),
@@ -39,13 +44,13 @@ impl<R: Real> Compiled<R> {
             instructions: instructions.collect(),
         };
         let [.., points] = system.shape.extents();
-        let row = |(axis, offset): &(usize, Offset)| {
-            let of_point = |x| code::coordinate(system, *axis, *offset, x);
+        let row = |coordinate: &Coordinate| {
+            let of_point = |x| coordinate.at(system, x);
             (0..points + Row::<R>::behind()).map(of_point).collect()
         };
         let across = names.across.iter().map(row).collect();
         let row = Row::new(program)?;
-        Some(Self { row, scalars: code.scalars, coordinates, across })
+        Some(Self { row, scalars: code.scalars, coordinates, noises, across })
     }
 
     /// What a thread computes with, for a step with these numbers.
@@ -56,39 +61,64 @@ impl<R: Real> Compiled<R> {
         self.row.room(&shared)
     }
 
-    /// Computes the next values of each field in a row, from a point on.
+    /// Computes the next values of each field in a row, from a point on, with the numbers that all points share.
     pub fn execute(
         &self,
         room: &mut Room<R>,
+        scalars: &[R],
         (system, point): (&System, [usize; 3]),
         reads: &[&[R]],
         next: &mut [&mut [R]],
     ) {
-        if self.coordinates.is_empty() {
+        if self.coordinates.is_empty() && self.noises.is_empty() {
             return self.row.compute(room, reads, next);
         }
-        let along = self.coordinates.iter().filter(|(axis, _)| *axis != 2);
-        for (number, (axis, offset)) in along.enumerate() {
-            let value = code::coordinate(system, *axis, *offset, point[*axis]);
+        let along = self.coordinates.iter().filter(|it| it.axis != 2);
+        for (number, coordinate) in along.enumerate() {
+            let value = coordinate.at(system, point[coordinate.axis]);
             self.row.share(room, self.scalars + number, value);
         }
+        let points = next[0].len();
+        let numbers = self.noises.iter().map(|&(noise, step)| {
+            let mut numbers = vec![R::ZERO; points + Row::<R>::behind()];
+            let row = noise::Row { noise, step: noise::step(step.map(|at| scalars[at])), point };
+            row.fill(system, &mut numbers[..points]);
+            numbers
+        });
+        let numbers: Vec<Vec<R>> = numbers.collect();
         let across = self.across.iter().map(|row| &row[point[2]..]);
-        let reads: Vec<&[R]> = reads.iter().copied().chain(across).collect();
+        let numbers = numbers.iter().map(Vec::as_slice);
+        let reads: Vec<&[R]> = reads.iter().copied().chain(across).chain(numbers).collect();
         self.row.compute(room, &reads, next);
     }
 }
 
-/// The coordinates that a program takes, each once: the axis, and how far from the point.
-fn coordinates<R: Real>(code: &Code<R>) -> Vec<(usize, Offset)> {
-    let mut found: Vec<(usize, Offset)> = Vec::new();
+/// The coordinates that a program takes, each once.
+fn coordinates<R: Real>(code: &Code<R>) -> Vec<Coordinate> {
+    let mut found = Vec::new();
     for step in &code.steps {
-        if let Step::Coordinate(axis, offset) = step
-            && !found.contains(&(*axis, *offset))
+        if let Step::Coordinate(coordinate) = step
+            && !found.contains(coordinate)
         {
-            found.push((*axis, *offset));
+            found.push(*coordinate);
         }
     }
     found
+}
+
+/// The random numbers that a program takes, each once.
+fn noises<R: Real>(code: &Code<R>) -> Vec<(Noise, [usize; 2])> {
+    let of_step = |step: &Step<Operand, R>| match step {
+        Step::Noise(noise, step) => {
+            let places = step.map(|operand| match operand {
+                Operand::Slot(slot) => slot,
+                Operand::Read { .. } => unreachable!("all points share the step"),
+            });
+            Some((*noise, places))
+        }
+        _ => None,
+    };
+    code.steps.iter().filter_map(of_step).collect()
 }
 
 /// What operands are called in machine code.
@@ -96,15 +126,22 @@ struct Names {
     scalars: usize,
     inputs: usize,
     /// Coordinates along z and y: numbers that the points of a row share.
-    along: Vec<(usize, Offset)>,
+    along: Vec<Coordinate>,
     /// Coordinates along x: inputs behind the arrays.
-    across: Vec<(usize, Offset)>,
+    across: Vec<Coordinate>,
+    /// Random numbers: inputs behind those.
+    noises: Vec<Noise>,
 }
 
 impl Names {
-    fn of<R: Real>(code: &Code<R>, coordinates: &[(usize, Offset)]) -> Self {
-        let (across, along) = coordinates.iter().partition(|(axis, _)| *axis == 2);
-        Self { scalars: code.scalars, inputs: code.arrays.len(), along, across }
+    fn of<R: Real>(
+        code: &Code<R>,
+        coordinates: &[Coordinate],
+        noises: &[(Noise, [usize; 2])],
+    ) -> Self {
+        let (across, along) = coordinates.iter().partition(|it| it.axis == 2);
+        let noises = noises.iter().map(|(noise, _)| *noise).collect();
+        Self { scalars: code.scalars, inputs: code.arrays.len(), along, across, noises }
     }
 
     fn source(&self, operand: &Operand) -> Source {
@@ -117,11 +154,16 @@ impl Names {
         }
     }
 
-    fn coordinate(&self, axis: usize, offset: Offset) -> Source {
-        let place = |all: &[(usize, Offset)]| {
-            all.iter().position(|it| *it == (axis, offset)).expect("all are listed")
+    fn noise(&self, noise: Noise) -> Source {
+        let number = self.noises.iter().position(|it| *it == noise).expect("all are listed");
+        Source::Input { number: self.inputs + self.across.len() + number, place: 0 }
+    }
+
+    fn coordinate(&self, coordinate: Coordinate) -> Source {
+        let place = |all: &[Coordinate]| {
+            all.iter().position(|it| *it == coordinate).expect("all are listed")
         };
-        match axis {
+        match coordinate.axis {
             2 => Source::Input { number: self.inputs + place(&self.across), place: 0 },
             _ => Source::Shared(self.scalars + place(&self.along)),
         }
@@ -135,7 +177,8 @@ impl Names {
         match step {
             Step::Load(a) => Instruction::Load(source(a)),
             Step::Own(field) => Instruction::Old(*field),
-            Step::Coordinate(axis, offset) => Instruction::Load(self.coordinate(*axis, *offset)),
+            Step::Coordinate(coordinate) => Instruction::Load(self.coordinate(*coordinate)),
+            Step::Noise(noise, _) => Instruction::Load(self.noise(*noise)),
             Step::Product(a, b) => Instruction::Product(source(a), source(b)),
             Step::Sum(taps) => {
                 Instruction::Sum(taps.iter().map(|(a, weight)| (source(a), *weight)).collect())

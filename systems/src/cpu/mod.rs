@@ -44,6 +44,7 @@ mod chains;
 mod code;
 mod compiled;
 mod functions;
+mod noise;
 mod pass;
 mod real;
 mod run;
@@ -683,6 +684,6 @@ impl<T: Stored> evaluate::Values for View<'_, T> {
     }
 
     fn random(&self, _: u64, _: usize) -> f64 {
-        unreachable!("equations hold no random numbers")
+        unreachable!("equations hold no random numbers of a start")
     }
 }

@@ -527,7 +527,7 @@ impl<'a, T: Stored> Pass<'a, T> {
         let numbers = &self.numbers[step];
         if let Some(compiled) = &stage.compiled {
             let own = room.compiled[part].get_or_insert_with(|| compiled.room(&numbers.scalars));
-            compiled.execute(own, (&of.system, point), reads, next);
+            compiled.execute(own, &numbers.scalars, (&of.system, point), reads, next);
         } else {
             let code = &stage.code;
             let run = Run { code, reads, system: &of.system, point };

@@ -9,6 +9,7 @@ use half::{bf16, f16};
 
 use super::super::expression::Function;
 use problem::Dtype;
+use problem::noise::Noise;
 use problem::values::Element;
 
 /// f32 or f64.
@@ -37,12 +38,14 @@ pub trait Real:
     fn magnitude(self) -> Self;
     /// Square root.
     fn root(self) -> Self;
+    /// A random number of a step and a point.
+    fn random(noise: Noise, step: u64, point: [isize; 3]) -> Self;
     /// Rounds values to an element type, in which they stay representable.
     fn store(values: &mut [Self], dtype: Dtype);
 }
 
 macro_rules! real {
-    ($type:ty, $vector:ident, $store:expr) => {
+    ($type:ty, $vector:ident, $random:ident, $store:expr) => {
         impl Real for $type {
             type Vector<S: Simd> = S::$vector;
 
@@ -79,6 +82,11 @@ macro_rules! real {
                 self.sqrt()
             }
 
+            #[inline(always)]
+            fn random(noise: Noise, step: u64, point: [isize; 3]) -> Self {
+                noise.$random(step, point)
+            }
+
             fn store(values: &mut [Self], dtype: Dtype) {
                 $store(values, dtype);
             }
@@ -86,8 +94,8 @@ macro_rules! real {
     };
 }
 
-real!(f64, f64s, |_: &mut [f64], _| ());
-real!(f32, f32s, |values: &mut [f32], dtype| match dtype {
+real!(f64, f64s, double, |_: &mut [f64], _| ());
+real!(f32, f32s, single, |values: &mut [f32], dtype| match dtype {
     Dtype::F16 => {
         let mut stored = vec![f16::ZERO; values.len()];
         stored.convert_from_f32_slice(values);

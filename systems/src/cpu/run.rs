@@ -8,8 +8,9 @@ use fearless_simd::{Simd, SimdBase, SimdFloat, SimdFrom};
 use prefetch_index::prefetch_index;
 
 use super::block::{AHEAD, BEHIND, FEW, LINE, VECTORS};
-use super::code::{Code, Operand, coordinate};
+use super::code::{Code, Operand};
 use super::functions;
+use super::noise;
 use super::real::Real;
 use super::step::Step;
 use crate::checked::System;
@@ -170,13 +171,22 @@ impl<R: Real> Run<'_, R> {
                         each!(values, |it| vector(simd, row, it));
                     }
                 }
-                Step::Coordinate(axis, offset) => {
+                Step::Coordinate(coordinate) => {
                     let mut coordinates = [R::ZERO; BEHIND];
+                    let axis = coordinate.axis;
                     for (index, to) in coordinates[..size].iter_mut().enumerate() {
-                        let along = if *axis == 2 { at + index } else { 0 };
-                        *to = coordinate(self.system, *axis, *offset, self.point[*axis] + along);
+                        let along = if axis == 2 { at + index } else { 0 };
+                        *to = coordinate.at(self.system, self.point[axis] + along);
                     }
                     each!(values, |it| vector(simd, &coordinates[..size], it));
+                }
+                Step::Noise(noise, [low, high]) => {
+                    let mut numbers = [R::ZERO; BEHIND];
+                    let step = noise::step([operand!(low)[0], operand!(high)[0]]);
+                    let [z, y, x] = self.point;
+                    let row = noise::Row { noise: *noise, step, point: [z, y, x + at] };
+                    row.fill(self.system, &mut numbers[..size]);
+                    each!(values, |it| vector(simd, &numbers[..size], it));
                 }
                 Step::Store(slot) => {
                     store::<R, S, V>(&values, &mut slots[slot * width..][..size]);

@@ -1,8 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is done to a block of values in registers.
 
+use super::super::checked::System;
 use super::super::expression::Function;
 use super::super::program::Offset;
+use super::real::Real;
+use problem::noise::Noise;
+
+/// Where points lie along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coordinate {
+    /// The axis.
+    pub axis: usize,
+    /// How far from the point.
+    pub offset: Offset,
+    /// Whether it is the number of points before, not the distance from the first one.
+    pub is_index: bool,
+}
+
+impl Coordinate {
+    /// Its value at a point that has this place along the axis.
+    pub fn at<R: Real>(&self, system: &System, point: usize) -> R {
+        let Self { axis, offset, is_index } = *self;
+        let place = point as f64 + system.origin[axis] as f64 + f64::from(offset[axis]);
+        R::from_f64(if is_index { place } else { place * system.spacing[axis] })
+    }
+}
 
 /// A step on the values of a block in registers.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,8 +34,10 @@ pub enum Step<O, R> {
     Load(O),
     /// They become what the place of a field's next values holds.
     Own(usize),
-    /// They become the coordinates along an axis at some distance.
-    Coordinate(usize, Offset),
+    /// They become these.
+    Coordinate(Coordinate),
+    /// They become random numbers of the step, of which these are the lower and the higher part.
+    Noise(Noise, [O; 2]),
     /// They become products.
     Product(O, O),
     /// They become sums of products with constant weights.
@@ -51,7 +76,8 @@ impl<O, R> Step<O, R> {
         match self {
             Self::Load(a) => Step::Load(f(a)),
             Self::Own(field) => Step::Own(field),
-            Self::Coordinate(axis, offset) => Step::Coordinate(axis, offset),
+            Self::Coordinate(coordinate) => Step::Coordinate(coordinate),
+            Self::Noise(noise, step) => Step::Noise(noise, step.map(&mut f)),
             Self::Product(a, b) => Step::Product(f(a), f(b)),
             Self::Sum(taps) => {
                 Step::Sum(taps.into_iter().map(|(value, weight)| (f(value), weight)).collect())

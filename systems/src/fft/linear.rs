@@ -198,6 +198,14 @@ impl Reader<'_> {
                     Ok(Sum::of(frozen.point[*axis] as f64 * self.system.spacing[*axis]))
                 }
             },
+            Node::Index(axis) => match self.frozen {
+                None => Err(self.refused(node, "varies in space")),
+                Some(frozen) => Ok(Sum::of(frozen.point[*axis] as f64)),
+            },
+            Node::Noise(noise) => match self.frozen {
+                None => Err(self.refused(node, "is another number at each point")),
+                Some(_) => Ok(Sum::of(noise.mean())),
+            },
             Node::Table(table, argument) if self.frozen.is_some() => {
                 let argument = self.sum(argument, at)?.number();
                 let argument = argument.ok_or_else(|| self.refused(node, "is not linear"))?;

@@ -11,6 +11,7 @@ use crate::cpu;
 use crate::program::Operation;
 use crate::speeds::CORE;
 use compute::engine::fft::length;
+use problem::noise::ROUNDS;
 
 /// About how many seconds a jump of so many steps takes on all cores of this machine.
 #[must_use]
@@ -33,6 +34,7 @@ pub fn stepped(system: &System, steps: usize) -> f64 {
     let of_operation = |of: &Operation| match of {
         Operation::Sum(_, taps) => speeds.neighbour_ns * taps.len() as f64,
         Operation::Call(..) => speeds.operation_ns,
+        Operation::Noise(..) => f64::from(ROUNDS) * speeds.operation_ns,
     };
     let one: f64 = system.program.operations.iter().map(of_operation).sum();
     // Steps that are taken together move what one would.

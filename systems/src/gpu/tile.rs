@@ -15,6 +15,7 @@ use crate::checked::System;
 use crate::expression::Array;
 use crate::program::{Offset, Operation};
 use problem::boundary::Side;
+use problem::noise::ROUNDS;
 
 /// What a block holds, and how many steps it takes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,5 +153,7 @@ pub fn instructions(operation: &Operation) -> usize {
     match operation {
         Operation::Sum(_, taps) => taps.len(),
         Operation::Call(function, _) => function.instructions(),
+        // Of a round two products of 64 bits, and what is made of their halves.
+        Operation::Noise(..) => 8 * ROUNDS as usize,
     }
 }

@@ -90,7 +90,7 @@ fn places(system: &System, beginning: &StartValues) -> BTreeSet<usize> {
         all.extend(ends.or_else(|| self::ends(grid, |_| true)).into_iter().flatten());
     }
     let mut coordinates = false;
-    system.visit(|part| coordinates |= matches!(part, Node::Coordinate(_)));
+    system.visit(|part| coordinates |= matches!(part, Node::Coordinate(_) | Node::Index(_)));
     if coordinates {
         let [nz, ny, nx] = system.shape.extents();
         for z in [0, nz / 2, nz - 1] {

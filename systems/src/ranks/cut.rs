@@ -63,10 +63,10 @@ pub fn rings(system: &System) -> [bool; 3] {
 }
 
 impl System {
-    /// Whether an equation depends on where a point lies.
+    /// Whether an equation depends on where a point lies: by a coordinate, an index or a random number.
     pub(super) fn reads_coordinates(&self) -> bool {
         let mut found = false;
-        let mut see = |part: &Node| found |= matches!(part, Node::Coordinate(_));
+        let mut see = |part: &Node| found |= part.is_of_place();
         self.visit(&mut see);
         self.side_values.iter().for_each(|value| value.visit(&mut see));
         found

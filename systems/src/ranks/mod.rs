@@ -204,12 +204,12 @@ fn rhythm(
         return match (sharing.period, system.chain) {
             (None | Some(1), Depth::Auto | Depth::Steps(1)) if !system.is_staged() => Ok((1, 1)),
             _ if system.is_staged() => {
-                let reason = "an equation reads coordinates, and a periodic axis is cut: stages compute with ghosts, which have coordinates of no point; \
-                              give the coordinate to a coefficient";
+                let reason = "an equation reads coordinates, indices or noise, and a periodic axis is cut: stages compute with ghosts, which have coordinates of no \
+                              point; give the coordinate to a coefficient";
                 Err(Error::Split { reason: reason.into() })
             }
             _ => {
-                let reason = "an equation reads coordinates, and a periodic axis is cut: points are exchanged after each step";
+                let reason = "an equation reads coordinates, indices or noise, and a periodic axis is cut: points are exchanged after each step";
                 Err(Error::Split { reason: reason.into() })
             }
         };

@@ -67,7 +67,10 @@ fn with_receivers(mut description: Description, random: &mut impl Rng) -> Descri
             description.size.iter().map(|extent| random.random_range(0..*extent)).collect();
         let field = random.random_range(0..description.fields.len());
         let name = description.fields[field].name.as_str().to_owned();
-        description = description.receiver(&name, &at);
+        description = match random.random_range(0..2) {
+            0 => description.receiver(&name, &at),
+            _ => description.receiver_of(format!("tanh({name})*x + 0.1*t"), &at),
+        };
     }
     description
 }

@@ -9,6 +9,7 @@ use crate::check::{self, Points};
 use crate::checked::System;
 use crate::growth::{self, Outset};
 use crate::plan::{self, Chosen, Request};
+use crate::receivers::{Numbers, Received};
 use crate::session::{Jumps, StepSession};
 use crate::start::StartValues;
 use crate::{gpu, ranks};
@@ -96,6 +97,8 @@ pub struct SystemSimulation {
     rows: Vec<Vec<f64>>,
     /// The totals after so many steps that somebody asked for last.
     told: Option<(usize, Vec<f64>)>,
+    /// Of which receiver each value is.
+    received: Numbers,
     /// What it began with.
     outset: Outset,
     /// By how much values had grown after so many steps.
@@ -224,6 +227,7 @@ impl SystemSimulation {
             series: None,
             rows: Vec::new(),
             told: None,
+            received: Numbers::default(),
             outset: Outset::default(),
             grown: (0, Vec::new()),
             foreseen: None,
@@ -233,6 +237,8 @@ impl SystemSimulation {
             again: None,
             inputs: Rc::default(),
         };
+        let places = simulation.places().into_iter().enumerate();
+        simulation.received = places.map(|(number, place)| (place, number)).collect();
         simulation.record()?;
         Ok(simulation)
     }
@@ -522,11 +528,9 @@ impl SystemSimulation {
 
     fn note(&mut self, values: Vec<f64>) {
         let time = self.done as f64 * self.system.dt;
-        let recorded = self.system.traces.iter().map(|trace| match trace.parts[..] {
-            // As it is, also where it is no number.
-            [(point, 1.0)] => values[point],
-            _ => trace.parts.iter().map(|(point, weight)| weight * values[*point]).sum(),
-        });
+        let received = Received { system: &self.system, numbers: &self.received, values: &values };
+        let traces = self.system.traces.iter();
+        let recorded = traces.map(|trace| received.record(&trace.of, self.done));
         self.records.push([time].into_iter().chain(recorded).collect());
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random systems, as descriptions with texts.
 
-use crate::{Description, FieldText, Method, StencilText, Table, Text};
+use crate::{Description, FieldText, Method, StencilText, Table, TableText, Text};
 use problem::Dtype;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -125,7 +125,9 @@ impl Draw {
             drawn = drawn.stencil(&format!("s{stencil}"), own);
         }
         let (arguments, values) = (vec![0.0, 0.3, 0.4, 2.0], vec![0.1, -0.5, 0.7, 0.2]);
-        drawn.tables.push((Text::new("a name", "pulse"), Table { arguments, values }));
+        drawn
+            .tables
+            .push((Text::new("a name", "pulse"), TableText::Points(Table { arguments, values })));
         for coefficient in 0..self.coefficients {
             let start = self.start();
             let (name, boundary) = (format!("c{coefficient}"), self.sides(9));
@@ -166,8 +168,14 @@ impl Draw {
         for _ in 0..self.below(3) {
             let at: Vec<usize> = size.iter().map(|extent| self.below(*extent)).collect();
             let field = format!("u{}", self.below(self.fields));
-            let add = ["0.1*ricker(2, t - 0.3)", "0.2*sin(3*t) + 0.01*n", "0.1*pulse(t) - k/16"];
-            let add = add[self.below(3)];
+            let add = [
+                "0.1*ricker(2, t - 0.3)",
+                "0.2*sin(3*t) + 0.01*n",
+                "0.1*pulse(t - x/8) - k/16",
+                "0.1*sin(u0 + prev(u0))*noise(4) - 0.01*ix",
+            ];
+            let last = if self.order == Order::ByRates { 3 } else { 4 };
+            let add = add[self.below(last)];
             drawn = drawn.source(&field, &at, add);
         }
         if self.one_in(4) {
@@ -339,7 +347,7 @@ impl Draw {
         }
         let mut part = || self.expression(depth - 1);
         let (a, b) = (part(), part());
-        match self.below(17) {
+        match self.below(18) {
             0 | 1 => format!("({a} + {b})"),
             2 | 3 => format!("({a} - {b})"),
             4 | 5 => format!("{a}*{b}"),
@@ -353,6 +361,11 @@ impl Draw {
             13 => format!("if({}, {a}, {b})", self.condition()),
             14 => format!("s{}({})", self.below(self.stencils), self.leaf()),
             15 => format!("-max({a}, {b})"),
+            // Terms are read around points, where there is no noise.
+            16 if self.shared => {
+                let [seed, other] = [self.below(3), self.below(3)];
+                format!("({a} + 0.25*normal({seed}))*noise({other})")
+            }
             _ => {
                 // Of an expression: at each neighbour.
                 let stencil = self.below(self.stencils);
@@ -382,7 +395,10 @@ impl Draw {
             6..=9 if self.order == Order::ByRates => format!("u{field}"),
             0 => self.number().to_string(),
             1 => "k".to_owned(),
-            2 => format!("0.01*{}", AXES[3 - self.dims + self.below(self.dims)]),
+            2 => {
+                let axis = AXES[3 - self.dims + self.below(self.dims)];
+                format!("0.01*{}{axis}", if self.one_in(2) { "i" } else { "" })
+            }
             3 => "t".to_owned(),
             4 => "pulse(t)".to_owned(),
             5 if self.coefficients > 0 => format!("c{}", self.below(self.coefficients)),

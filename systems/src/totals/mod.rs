@@ -44,10 +44,7 @@ impl Totals {
     ///
     /// # Errors
     /// One is no total, or takes too much.
-    pub fn new(
-        texts: &[TotalText],
-        scope: &mut Scope,
-    ) -> Result<Self, Mistake> {
+    pub fn new(texts: &[TotalText], scope: &mut Scope) -> Result<Self, Mistake> {
         let mut totals = Self::default();
         for TotalText { name, value, region } in texts {
             let region = match region {
@@ -145,6 +142,7 @@ impl System {
         let mut see = |node: &Node| waits |= matches!(node, Node::Total(_));
         self.visit(&mut see);
         self.sources.iter().for_each(|source| source.add.visit(&mut see));
+        self.side_values.iter().for_each(|value| value.visit(&mut see));
         waits
     }
 

@@ -40,12 +40,7 @@ pub fn reduce(
         let mut sums: Vec<Accumulator> = system.totals.folds().map(Accumulator::new).collect();
         let mut room = Room::new(program, &scalars);
         for row in rows {
-            let of = Row {
-                system,
-                values,
-                row: *row,
-                columns: own.low[2]..own.high[2],
-            };
+            let of = Row { system, values, row: *row, columns: own.low[2]..own.high[2] };
             of.reduce(&mut room, &mut sums);
         }
         sums.iter().map(Accumulator::partial).collect::<Vec<_>>()
@@ -60,7 +55,8 @@ struct Room<'a> {
     scalars: &'a [Vec<f64>],
     /// Of each operation.
     results: Vec<Vec<f64>>,
-    coordinates: HashMap<(usize, Offset), Vec<f64>>,
+    /// Coordinates and indices.
+    coordinates: HashMap<Value, Vec<f64>>,
     /// Rows of arrays at some distance along z and y, from so far before the first column on.
     rows: HashMap<(Array, [i32; 2]), Vec<f64>>,
     /// How far values are read along x.
@@ -72,8 +68,8 @@ impl<'a> Room<'a> {
         let results = vec![vec![0.0; BLOCK]; program.operations.len()];
         let mut coordinates = HashMap::new();
         let mut note = |value: &Value| {
-            if let Value::Coordinate(axis, offset) = value {
-                coordinates.insert((*axis, *offset), vec![0.0; BLOCK]);
+            if let Value::Coordinate(..) | Value::Index(..) = value {
+                coordinates.insert(*value, vec![0.0; BLOCK]);
             }
         };
         for operation in &program.operations {
@@ -93,7 +89,7 @@ impl<'a> Room<'a> {
         match value {
             Value::Result(result) => &self.results[*result][..block.len()],
             Value::Scalar(scalar) => &self.scalars[*scalar][..block.len()],
-            Value::Coordinate(axis, offset) => &self.coordinates[&(*axis, *offset)][..block.len()],
+            Value::Coordinate(..) | Value::Index(..) => &self.coordinates[value][..block.len()],
             Value::Read(array, offset) => self.read(*array, *offset, block),
         }
     }
@@ -119,6 +115,7 @@ impl<'a> Room<'a> {
                         }
                     }
                 }
+                Operation::Noise(..) => unreachable!("totals hold no random numbers"),
                 Operation::Call(function, values) => match values.as_slice() {
                     [a] => one(*function, to, self.operand(a, block)),
                     [a, b] => two(*function, to, self.operand(a, block), self.operand(b, block)),
@@ -195,11 +192,16 @@ impl<V: Values + ?Sized> Row<'_, V> {
             let block = start..length.min(start + BLOCK);
             let System { origin, spacing, .. } = self.system;
             let point = [z, y, self.columns.start + start as isize];
-            for ((axis, offset), to) in &mut room.coordinates {
-                let first = point[*axis] + origin[*axis] + offset[*axis] as isize;
+            for (value, to) in &mut room.coordinates {
+                let (axis, offset, unit) = match *value {
+                    Value::Coordinate(axis, offset) => (axis, offset, spacing[axis]),
+                    Value::Index(axis, offset) => (axis, offset, 1.0),
+                    _ => unreachable!("neither is of a place"),
+                };
+                let first = point[axis] + origin[axis] + offset[axis] as isize;
                 for (column, to) in to.iter_mut().enumerate() {
-                    let along = if *axis == 2 { column as isize } else { 0 };
-                    *to = (first + along) as f64 * spacing[*axis];
+                    let along = if axis == 2 { column as isize } else { 0 };
+                    *to = (first + along) as f64 * unit;
                 }
             }
             room.compute(&block);

@@ -107,6 +107,7 @@ const SAMPLES: &[Sample] = &[
     ("set", "feed=0.04", &[4], "--output {field}.npy", Files),
     ("set", "k=0.5", ALL, "--output {field}.npy", Files),
     ("dt", "0.05", ALL, "--output {field}.npy", Files),
+    ("sweep", "k=0.5:1:2", ALL, "--output {field}-{k}.npy", Text("k = 0.5")),
     ("boundary", "periodic", &[0], "", Text("boundary periodic")),
     ("boundary", "periodic", ALL, "--json -", Other),
     ("engine", "fft", SYSTEMS, "", Text("engine 'fft' cannot run this")),

@@ -96,6 +96,54 @@ fn a_field_may_start_from_a_file_beside_the_system() {
     folder.fail("run sub/own.toml --size 3", 2, text);
 }
 
+/// A run for each value, with files named by it, as so many command lines would write them.
+#[test]
+fn a_sweep_has_files_for_each_value() {
+    let folder = folder(
+        &WAVE.replace("[time]", "[constants]\nk = 1\n\n[time]").replace("dt*p^2", "k*dt*p^2"),
+    );
+    let sweep =
+        "run wave.toml --steps 3 --sweep k=0.5:1:2 --output {k}-{field}.npy --receivers {k}.csv";
+    let stdout = folder.succeed(sweep).stdout;
+    let both = [stdout.find("k = 0.5\n"), stdout.find("k = 1\n")].map(Option::unwrap);
+    assert!(both[0] < both[1] && stdout.matches("verified").count() == 2, "{stdout}");
+    let names =
+        ["0.5-energy.npy", "0.5-p.npy", "0.5.csv", "1-energy.npy", "1-p.npy", "1.csv", "wave.toml"];
+    assert_eq!(folder.files(), names);
+    folder.succeed("run wave.toml --steps 3 --set k=0.5 --output own-{field}.npy");
+    let energy = folder.read::<f64>("own-energy.npy");
+    assert_eq!(folder.read::<f64>("0.5-energy.npy"), energy);
+    assert_ne!(folder.read::<f64>("1-energy.npy"), energy);
+    let one = "error: one file, last.csv, for all values of k\n  \
+               help: let {k} stand for the value: --receivers last-{k}.csv";
+    folder.fail("run wave.toml --sweep k=0.5:1:2 --receivers last.csv", 2, one);
+    let other = folder.host("run wave.toml --quiet --sweep q=1:2:2");
+    assert_eq!(other.code, Some(2));
+    assert!(other.stderr.contains("the system has no constant 'q'"), "{}", other.stderr);
+    assert!(other.stderr.contains("warning: the run with q = 1 is the last one; it failed"));
+    let other = folder.host("run wave.toml --sweep k=1:2");
+    assert!(other.stderr.contains("give NAME=FROM:TO:COUNT, as in D=0.1:1:10"), "{}", other.stderr);
+}
+
+/// Places, curves and earlier levels lie in files beside the system.
+#[test]
+fn what_a_system_takes_from_files_is_told_with_its_row() {
+    let folder = folder(&WAVE.replace("at = [3, \"nx/2\"]", "at = \"places.csv\""));
+    fs::write(folder.path("places.csv"), "y,x\n3,12\n4,24\n").unwrap();
+    let text = "error: places.csv: line 3: 24 is none of the points 0 to 23 of this axis\n  \
+                help: expected rows of numbers: a .csv, parted by commas, or a .npy array; docs/systems.md has which columns";
+    folder.fail("run wave.toml", 2, text);
+    fs::write(folder.path("places.csv"), "y,x\n3,12\n4,2.5\n").unwrap();
+    folder.succeed("run wave.toml --receivers traces.csv");
+    let traces = fs::read_to_string(folder.path("traces.csv")).unwrap();
+    assert_eq!(traces.lines().next(), Some("t,p[3 12],p[4 2.5]"));
+    let expression = WAVE.replace("field = \"p\"\nat", "value = \"max(p, energy)\"\nat");
+    fs::write(folder.path("wave.toml"), expression).unwrap();
+    folder.succeed("run wave.toml --receivers traces.csv");
+    let traces = fs::read_to_string(folder.path("traces.csv")).unwrap();
+    assert_eq!(traces.lines().next(), Some("t,\"max(p, energy)[3 12]\""));
+}
+
 /// Before the steps by how much waves grow, after them by how much values did: of one level, two levels, and of
 /// equations that are not linear, which are only watched.
 #[test]

@@ -258,6 +258,7 @@ fn compute(opcode: &str, from: &[u64]) -> Result<u64, String> {
             u64::from(word(0).checked_mul(word(1)).ok_or("the product has more than 32 bits")?)
         }
         "mad.lo.u32" => u64::from(word(0).wrapping_mul(word(1)).wrapping_add(word(2))),
+        "shr.u32" => u64::from(word(0).checked_shr(word(1)).unwrap_or(0)),
         "div.u32" => u64::from(word(0) / word(1)),
         "rem.u32" => u64::from(word(0) % word(1)),
         "min.u32" => u64::from(word(0).min(word(1))),
@@ -270,6 +271,7 @@ fn compute(opcode: &str, from: &[u64]) -> Result<u64, String> {
         "mul.hi.u64" => ((u128::from(from[0]) * u128::from(from[1])) >> 64) as u64,
         "and.b32" | "and.b64" => from[0] & from[1],
         "or.b64" => from[0] | from[1],
+        "xor.b32" => from[0] ^ from[1],
         // Shifts by more than there are bits leave none.
         "shl.b32" => u64::from(word(0).checked_shl(word(1)).unwrap_or(0)),
         "shr.s32" => u64::from(((word(0) as i32) >> word(1).min(31)) as u32),
@@ -302,6 +304,9 @@ fn compute(opcode: &str, from: &[u64]) -> Result<u64, String> {
         "cvt.rn.f32.s32" => u64::from((word(0) as i32 as f32).to_bits()),
         "cvt.rn.f64.s64" => (from[0] as i64 as f64).to_bits(),
         "cvt.rn.f64.u64" => (from[0] as f64).to_bits(),
+        // What is beyond the type becomes its first or its last number, and what is no number 0.
+        "cvt.rzi.u32.f32" => u64::from(single(0) as u32),
+        "cvt.rzi.u32.f64" => u64::from(double(0) as u32),
         "cvt.f64.f32" => f64::from(single(0)).to_bits(),
         "cvt.rn.f32.f64" => u64::from((double(0) as f32).to_bits()),
         _ => match opcode.strip_suffix(".f32") {

@@ -2,8 +2,10 @@
 //! Instructions whose types are known: of whole numbers, bits, comparisons and conversions.
 
 use super::Emitter;
+use super::number::Number;
 use super::register::{
-    B16, B32, B64, Bits, Float, Integer, Kind, Operand, Predicate, Register, Type, U32, U64,
+    B16, B32, B64, Bits, F32, F64, Float, Integer, Kind, Operand, Predicate, Register, Type, U32,
+    U64,
 };
 
 macro_rules! instructions {
@@ -45,6 +47,8 @@ instructions! {
     and<T: Bits>(a: T::Held, b: T::Held) is "and";
     /// Bits that one of them has.
     or<T: Bits>(a: T::Held, b: T::Held) is "or";
+    /// Bits that one of them has, and not both.
+    xor<T: Bits>(a: T::Held, b: T::Held) is "xor";
     /// Bits that it has not.
     not<T: Bits>(a: T::Held) is "not";
     /// a 2^by
@@ -127,6 +131,21 @@ impl Emitter {
         let to = self.register();
         self.line(format_args!("mul.wide.u32 {to}, {}, {b}", a.into()));
         to
+    }
+
+    /// The low and the high half of the product of two numbers of 32 bits.
+    pub fn halves_of_product(&mut self, a: impl Into<Operand<B32>>, b: u32) -> [Register<B32>; 2] {
+        let product = self.mul_wide(a, b as usize);
+        let high = self.shift_right(U64, product, 32);
+        [self.low(product), self.low(high)]
+    }
+
+    /// The whole number below a number from 0 to 2³² - 1.
+    pub fn truncate(&mut self, a: Number) -> Register<B32> {
+        match a {
+            Number::F32(a) => self.converted("cvt.rzi", U32, F32::NAME, a),
+            Number::F64(a) => self.converted("cvt.rzi", U32, F64::NAME, a),
+        }
     }
 
     /// Overwrites a register.

@@ -45,6 +45,10 @@ pub fn of_error(error: &Error) -> String {
                  np.save(path, array.astype('f4'))"
                     .into()
             }
+            Error::Columns { .. } => {
+                "expected rows of numbers: a .csv, parted by commas, or a .npy array; docs/systems.md has which columns"
+                    .into()
+            }
             Error::Picture { .. } => {
                 "expected a grey PNG of 8 or 16 bits a point; with ImageMagick: convert photo.jpg -colorspace gray \
                  photo.png"

@@ -91,6 +91,11 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::OneFile { .. } => {
             "let {field} stand for the name, such as --output last-{field}.npy".into()
         }
+        Failure::OneFileForAll { option, path, name } => {
+            let (stem, end) = (path.with_extension(""), path.extension());
+            let end = end.map_or(String::new(), |end| format!(".{}", end.display()));
+            format!("let {{{name}}} stand for the value: {option} {}-{{{name}}}{end}", stem.display())
+        }
         Failure::NoStep { .. } => {
             "let {step} stand for the steps that were taken, such as --output u_{step:06}.npy; a .png without it \
              is an animation"

@@ -21,7 +21,12 @@ pub fn write(
         let read = |region: Region| Ok(grid.read(region));
         return npy::stage(output, grid.shape, grid.dtype(), MOST, read)?.publish();
     }
-    let names = first.iter().copied().chain(names.iter().map(String::as_str));
+    // Expressions may have commas.
+    let quoted = |name: &String| match name.contains([',', '"']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => name.clone(),
+    };
+    let names = first.iter().map(|name| (*name).to_owned()).chain(names.iter().map(quoted));
     let mut text = names.collect::<Vec<_>>().join(",");
     for row in records {
         let row: Vec<String> = row.iter().map(f64::to_string).collect();

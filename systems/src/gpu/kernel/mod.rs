@@ -27,12 +27,15 @@ mod edge;
 mod finish;
 mod many;
 mod march;
+mod noise;
 mod outside;
 mod receivers;
 mod sources;
 mod stream;
 mod tile;
 mod totals;
+
+use noise::Words;
 
 pub use finish::{Epilogue, TABLES};
 pub use totals::{PARTIAL, TotalsKernel};
@@ -464,6 +467,7 @@ impl Writer<'_> {
     /// that what one of them reads is not kept for the others longer than it takes.
     fn evaluate_columns(&mut self, point: &mut dyn Point, columns: usize) -> Vec<Vec<Number>> {
         let mut results: Vec<Vec<Number>> = vec![Vec::new(); columns];
+        let mut words: Vec<Words> = vec![Words::new(); columns];
         let program = self.program;
         for operation in &program.operations {
             match operation {
@@ -482,6 +486,13 @@ impl Writer<'_> {
                         None => self.sums(*array, taps, point, columns),
                     };
                     results.iter_mut().zip(sums).for_each(|(results, sum)| results.push(sum));
+                }
+                Operation::Noise(noise, step) => {
+                    for (column, results) in results.iter_mut().enumerate() {
+                        point.turn_to(column);
+                        let step = step.map(|part| self.value(&part, results, point));
+                        results.push(self.noise(*noise, step, point, &mut words[column]));
+                    }
                 }
             }
         }
@@ -532,13 +543,22 @@ impl Writer<'_> {
             },
             Value::Read(array, offset) => point.read(self, array, offset),
             Value::Coordinate(axis, offset) => {
-                let origin = self.system.origin[axis] as i32;
-                let place = point.place(self, axis, offset[axis] + origin);
-                let place = self.emitter.round(F64, S32, place);
+                let place = self.place(axis, offset, point);
                 let x = self.emitter.product(F64, place, self.system.spacing[axis]);
                 self.numbers.narrow(&mut self.emitter, x)
             }
+            Value::Index(axis, offset) => {
+                let place = self.place(axis, offset, point);
+                self.numbers.narrow(&mut self.emitter, place)
+            }
         }
+    }
+
+    /// How many points lie before a place along an axis.
+    fn place(&mut self, axis: usize, offset: Offset, point: &mut dyn Point) -> Register<F64> {
+        let origin = self.system.origin[axis] as i32;
+        let place = point.place(self, axis, offset[axis] + origin);
+        self.emitter.round(F64, S32, place)
     }
 
     /// Which address is that of an array.

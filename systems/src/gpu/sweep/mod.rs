@@ -140,7 +140,7 @@ impl FinishedSweep {
         let products = (numbers * (2 * radius as usize + 1)) as f64 * points * halo / POINTS;
         let rate = machine.half.sparse.unwrap_or(machine.half.dense);
         let products = products * OPERATIONS / (speeds.of_products * rate);
-        let own = system.program.operations.iter().filter(|it| matches!(it, Operation::Call(..)));
+        let own = system.program.operations.iter().filter(|it| !matches!(it, Operation::Sum(..)));
         let own = own.map(|it| instructions(it) as f64).sum::<f64>()
             + speeds.of_a_read * self.shape.planes.len() as f64
             + speeds.of_a_point;

@@ -53,7 +53,7 @@ impl Shape {
         }
         let mut sums = system.program.operations.iter().filter_map(|operation| match operation {
             Operation::Sum(array, taps) => Some((*array, taps)),
-            Operation::Call(..) => None,
+            Operation::Call(..) | Operation::Noise(..) => None,
         });
         let Some((input, taps)) = sums.next() else {
             return Err("its equation has no stencil of a field".into());
@@ -97,7 +97,7 @@ impl crate::program::Program {
     fn reads_of_calls(&self) -> impl Iterator<Item = (Array, Offset)> {
         let values = self.operations.iter().flat_map(|operation| match operation {
             Operation::Call(_, values) => values.as_slice(),
-            Operation::Sum(..) => &[],
+            Operation::Sum(..) | Operation::Noise(..) => &[],
         });
         values.chain(&self.results).filter_map(|value| match value {
             Value::Read(array, offset) => Some((*array, *offset)),

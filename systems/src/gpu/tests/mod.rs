@@ -175,6 +175,25 @@ fn kernels_are_assembled_without_spills() {
     assert!(spills.is_empty(), "{spills:?}");
 }
 
+/// Rounds of the random numbers are instructions that the assembler knows.
+#[test]
+fn noise_is_assembled() {
+    for (dtype, size) in
+        [(Dtype::F64, &[40, 50][..]), (Dtype::F32, &[90]), (Dtype::F16, &[9, 40, 50])]
+    {
+        let description = Description::new(size)
+            .dtype(dtype)
+            .derivative("laplace", "laplace", 2)
+            .field(FieldText::new("u", "0", "u + 0.1*laplace(u) + normal(1)"))
+            .field(FieldText::new("v", "0", "noise(1)*ix + 0.5*normal(1)"));
+        let system = System::new(&description, Path::new("")).unwrap();
+        for chip in ["sm_80", "sm_90a"] {
+            let no_spills = assemble(&format!("noise, {dtype}"), &ptx(&system).unwrap(), chip);
+            assert!(no_spills.unwrap_or(true), "{dtype} for {chip} spills");
+        }
+    }
+}
+
 #[test]
 fn functions_that_are_made_of_others_agree_with_the_oracle() {
     for dtype in [Dtype::F64, Dtype::F32] {
