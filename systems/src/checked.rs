@@ -383,13 +383,9 @@ impl System {
             let start = part.as_ptr() as usize - text.as_str().as_ptr() as usize;
             let start = text.range().start + start;
             let part = text.part(start..start + part.len());
-            let found = scope.number(&part, purpose).and_then(|node| self.side(node, &part));
-            found.map_err(|error| mistake = Some(error)).ok().map(|found| match (found, is_slope) {
-                (Ok(value), false) => Side::Constant(value),
-                (Ok(value), true) => Side::Flux(value),
-                (Err(number), false) => Side::Varying(number),
-                (Err(number), true) => Side::VaryingFlux(number),
-            })
+            let node = scope.number(&part, purpose);
+            let side = node.and_then(|node| self.side(node, is_slope, &part));
+            side.map_err(|error| mistake = Some(error)).ok()
         };
         let boundary = Boundary::parse_with(text.as_str(), dims, &mut varying);
         let boundary =
@@ -407,10 +403,10 @@ impl System {
         Ok(stored)
     }
 
-    /// What an expression at a side is: a number, or else one of those that the step adds, which has this number.
-    fn side(&mut self, node: Node, text: &Text) -> Result<Result<f64, usize>, Mistake> {
+    /// The side of an expression, which is a slope or else a value: of a number, or of what equations add.
+    fn side(&mut self, node: Node, is_slope: bool, text: &Text) -> Result<Side, Mistake> {
         if let Node::Number(value) = node {
-            return Ok(Ok(value));
+            return Ok(if is_slope { Side::Flux(value) } else { Side::Constant(value) });
         }
         let mut other = false;
         node.visit(&mut |part| other |= matches!(part, Node::Read(_) | Node::Noise(_)));
@@ -423,8 +419,9 @@ impl System {
             let what = format!("an axis of over {MOST_COORDINATES} points takes this in f64 only");
             return Err(text.wrong(what));
         }
+        let number = self.side_values.len();
         self.side_values.push(node);
-        Ok(Err(self.side_values.len() - 1))
+        Ok(if is_slope { Side::VaryingFlux(number) } else { Side::Varying(number) })
     }
 
     /// Lets the points keep their values that are to: a coefficient says which.

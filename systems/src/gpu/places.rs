@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where coordinates outside of a grid lead, as tables: for each boundary and axis, and each coordinate that a
-//! program may read, the coordinate in the grid, or below 0 which value is there instead. Where a side has a slope, the
-//! values also have what is added.
+//! program may read, the coordinate in the grid, or below 0 which value is there instead. Where a side adds
+//! something, the values also have what that is, and where it changes images, their factors.
 
 use crate::checked::System;
 use crate::expression::Array;

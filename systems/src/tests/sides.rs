@@ -197,21 +197,21 @@ fn constants_are_numbers() {
 fn what_is_wrong_is_told_at_its_place() {
     let of = |boundary: &str, coefficient: &str| -> Error {
         let text = format!(
-            "[grid]\nsize = [4, 5]\n[fields.u]\nstart = 0\nnext = \"u + c\"\nboundary = \"{boundary}\"\n\
+            "[grid]\nsize = [4, 5]\n[time]\nsteps = 1\n[fields.u]\nstart = 0\nnext = \"u + c\"\nboundary = \"{boundary}\"\n\
              [coefficients.c]\nstart = 1\nboundary = \"{coefficient}\"\n"
         );
         let description = Description::parse("sides.toml", &text).unwrap();
         System::new(&description, Path::new("")).unwrap_err()
     };
     for (boundary, coefficient, line, expected) in [
-        ("x-:value=u + 1", "edge", 6, "this reads a field or a coefficient"),
-        ("x-:value=c*t", "edge", 6, "this reads a field or a coefficient"),
-        ("x-:value=2*q", "edge", 6, "'q'"),
-        ("x-:slope=random(3)", "edge", 6, "cannot stand in"),
-        ("x-:value=z", "edge", 6, "'z'"),
-        ("x-:robin=1,2", "edge", 6, "'robin' needs three numbers"),
-        ("x-:odd=2", "edge", 6, "'odd' takes no value"),
-        ("odd", "x-:value=t", 9, "'t'"),
+        ("x-:value=u + 1", "edge", 8, "this reads a field or a coefficient"),
+        ("x-:value=c*t", "edge", 8, "this reads a field or a coefficient"),
+        ("x-:value=2*q", "edge", 8, "'q'"),
+        ("x-:slope=random(3)", "edge", 8, "cannot stand in"),
+        ("x-:value=z", "edge", 8, "there is no z on a grid of 2 axes"),
+        ("x-:robin=1,2", "edge", 8, "'robin' needs three numbers"),
+        ("x-:odd=2", "edge", 8, "'odd' takes no value"),
+        ("odd", "x-:value=t", 11, "'t'"),
     ] {
         let error = of(boundary, coefficient).to_string();
         assert!(error.starts_with(&format!("sides.toml, line {line}, column ")), "{error}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What lies outside of the grid, from tables: where coordinates lead, which values are there instead, and what slopes
-//! add.
+//! What lies outside of the grid, from tables: where coordinates lead, which values are there instead, and what becomes
+//! of a value on the way.
 
 use super::{Table, Writer};
 use crate::expression::Array;
