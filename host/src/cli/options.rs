@@ -86,7 +86,7 @@ const fn row(option: &'static str, run: OfProblem, plan: OfProblem, example: Tak
 }
 
 /// All options.
-const OPTIONS: [Row; 51] = [
+const OPTIONS: [Row; 52] = [
     row("NAME", BOTH, BOTH, Works),
     row("stencil", BOTH, BOTH, Missing),
     row("weights", STENCILS, STENCILS, Missing),
