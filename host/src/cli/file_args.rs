@@ -120,13 +120,13 @@ pub struct Series {
     /// The file.
     pub path: PathBuf,
     /// Steps between two rows, if they are given.
-    every: Option<usize>,
+    pub every: Option<usize>,
 }
 
 impl Series {
     /// Steps between two rows in a run of so many.
     #[must_use]
-    pub fn every(&self, steps: usize) -> usize {
+    pub fn period(&self, steps: usize) -> usize {
         const ROWS: usize = 1000;
         self.every.unwrap_or((steps / ROWS).max(1))
     }

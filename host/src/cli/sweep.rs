@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use super::Failure;
 use super::computation_args::ComputationArgs;
+use super::file_args::Series;
 
 /// The values of a constant.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,9 +68,11 @@ impl Sweep {
         args: &'a ComputationArgs,
     ) -> Result<impl Iterator<Item = (&'a str, ComputationArgs)>, Failure> {
         let place = format!("{{{}}}", self.name);
+        let series = args.series.as_ref().map(|series| series.path.clone());
         let written = [
             ("--output", &args.files.output),
             ("--receivers", &args.receivers),
+            ("--series", &series),
             ("--json", &args.json),
             ("--checkpoint", &args.files.checkpoint),
         ];
@@ -94,6 +97,10 @@ impl Sweep {
             }
             of_value.input = named(&args.input);
             of_value.receivers = named(&args.receivers);
+            of_value.series = args.series.as_ref().map(|series| {
+                let path = series.path.to_string_lossy().replace(&place, value).into();
+                Series { path, ..series.clone() }
+            });
             of_value.json = named(&args.json);
             of_value.files.output = named(&args.files.output);
             of_value.files.checkpoint = named(&args.files.checkpoint);
@@ -138,6 +145,9 @@ mod tests {
         assert_eq!(all.iter().map(|(value, _)| *value).collect::<Vec<_>>(), ["1", "2"]);
         assert_eq!(all[1].1.files.output, Some("out/{field}-2.npy".into()));
         assert_eq!(all[1].1.set, ["k=3", "D=2"]);
+        args.series = Some("mass-{D}.csv,5".parse().unwrap());
+        let of_last = sweep.each(&args).unwrap().last().unwrap().1;
+        assert_eq!(of_last.series, Some("mass-2.csv,5".parse().unwrap()));
         args.json = Some("report.json".into());
         assert!(sweep.each(&args).is_err());
     }

@@ -96,7 +96,7 @@ pub fn task<'a>(
         };
         let mut simulation = simulation.control(around.control).time(args.measured());
         if let Some(series) = &args.series {
-            simulation = simulation.with_series(series.every(steps))?;
+            simulation = simulation.with_series(series.period(steps))?;
         }
         let rounded = simulation.rounded_coefficients().iter();
         rounded.map(remedy::of_rounded_coefficient).for_each(|text| warn(&text));
