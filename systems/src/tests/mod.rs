@@ -13,4 +13,4 @@ mod random;
 mod sides;
 mod staged;
 mod sums;
-mod totals;
+pub mod totals;

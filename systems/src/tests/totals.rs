@@ -117,6 +117,16 @@ fn assert_defined(simulation: &mut SystemSimulation, what: &str) -> Vec<u64> {
     reduced.iter().map(|number| number.to_bits()).collect()
 }
 
+/// Whether the reductions of a simulation are those of its values, to the bits of what this machine makes of a copy of them.
+pub fn assert_equal_bits(simulation: &mut SystemSimulation, what: &str) {
+    let found = assert_defined(simulation, what);
+    let (system, step) = (simulation.system().clone(), simulation.steps());
+    let values = simulation.session().values(None).unwrap();
+    let parts = crate::totals::reduce(&system, &*values, system.whole(), step);
+    let own = system.totals.together(&[parts]).into_iter().map(f64::to_bits);
+    assert_eq!(found, own.collect::<Vec<_>>(), "{what}");
+}
+
 #[test]
 fn any_totals_are_those_of_the_values() {
     (0..cases(60)).into_par_iter().for_each(|seed| {
@@ -199,13 +209,7 @@ fn kernels_reduce_to_the_bits_of_this_machine() {
         let emulated = SystemSimulation::on(&system, EngineRequest::Emulate).unwrap();
         let mut emulated = emulated.with_series(2).unwrap();
         for _ in 0..2 {
-            let found = assert_defined(&mut emulated, &format!("seed {seed}"));
-            let step = emulated.steps();
-            let values = emulated.session().values(None).unwrap();
-            let parts = crate::totals::reduce(&system, &*values, system.whole(), step);
-            drop(values);
-            let own = system.totals.together(&[parts]).into_iter().map(f64::to_bits);
-            assert_eq!(found, own.collect::<Vec<_>>(), "seed {seed}");
+            assert_equal_bits(&mut emulated, &format!("seed {seed}"));
             emulated.step(3).unwrap();
         }
         let steps: Vec<f64> = emulated.series().iter().map(|row| row[0]).collect();

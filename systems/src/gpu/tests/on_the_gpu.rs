@@ -3,7 +3,7 @@
 //! `SYSTEM_CASES` for more of them, from seed `SYSTEM_FIRST` on.
 
 use super::{cases, march, sweep};
-use crate::tests::draw;
+use crate::tests::{draw, totals};
 use crate::{Asked, Description, FieldText, System, SystemSimulation, families};
 use compute::engine::EngineRequest;
 use problem::Error;
@@ -88,6 +88,31 @@ fn each_family_agrees_with_the_oracle() {
 #[ignore = "needs a GPU"]
 fn steps_with_stages_agree_with_the_oracle() {
     println!("stages: {}", all(|seed| draw::in_stages(seed, 3), &by("step")));
+}
+
+/// Totals of what lies on the GPU, to the bits of what this machine makes of a copy; every other system has an equation of them.
+#[test]
+#[ignore = "needs a GPU"]
+fn totals_have_the_bits_of_this_machine() {
+    let first = std::env::var("SYSTEM_FIRST").map_or(0, |text| text.parse().unwrap());
+    let _open = held();
+    for seed in first..first + cases(100) {
+        let description = match seed % 4 {
+            0 => draw::in_stages(seed, 2),
+            1 => draw::many(seed),
+            _ => draw::system(seed),
+        };
+        let description = totals::with_totals(description, seed, seed % 2 == 0);
+        let system = System::new(&description, Path::new("")).unwrap();
+        let simulation = SystemSimulation::asked(&system, &on(EngineRequest::Cuda)).unwrap();
+        let mut simulation = simulation.with_series(3).unwrap();
+        for _ in 0..2 {
+            simulation.checked_step().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            simulation.step(6).unwrap();
+            totals::assert_equal_bits(&mut simulation, &format!("seed {seed}"));
+        }
+        assert_eq!(simulation.series().len(), 5, "seed {seed}");
+    }
 }
 
 #[test]
