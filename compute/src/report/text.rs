@@ -200,7 +200,7 @@ impl Report {
             line("values", &values.join("; "))?;
         }
         if let Some(Totals(totals)) = &self.totals {
-            let told = totals.iter().map(|(name, value)| format!("{name} {value}"));
+            let told = totals.iter().map(|(name, value)| format!("{name} {value:?}"));
             line("totals", &told.collect::<Vec<_>>().join("; "))?;
         }
         let mut speed = String::new();
