@@ -43,7 +43,7 @@ fn all_kinds_together_are_those_of_loops() {
     for first in 0..kinds.len() {
         let own = [0, 1, 2, 3].map(|side| kinds[(first + side * (side + first + 1)) % kinds.len()]);
         let boundary = format!("x-:{},x+:{},y-:{},y+:{}", own[0].0, own[1].0, own[2].0, own[3].0);
-        let offsets = vec![
+        let offsets = [
             vec![-2, -2],
             vec![2, -1],
             vec![-1, 2],

@@ -74,10 +74,11 @@ impl Accumulator {
         match self.fold {
             Fold::Sum => {
                 for block in blocks {
-                    for lane in 0..LANES {
-                        let [sum, lost] = two(self.high[lane], block[lane]);
-                        self.high[lane] = sum;
-                        self.low[lane] += lost;
+                    let lanes = self.high.iter_mut().zip(&mut self.low).zip(block);
+                    for ((high, low), value) in lanes {
+                        let [sum, lost] = two(*high, *value);
+                        *high = sum;
+                        *low += lost;
                     }
                 }
             }
