@@ -10,12 +10,14 @@ use problem::Error;
 
 use super::npy;
 
+/// The numbers of a row, and the line of a text in which it stands.
+type Row = (Option<usize>, Vec<f64>);
+
 /// Rows of as many numbers each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Columns {
     path: PathBuf,
-    /// The numbers of each row, and the line of a text in which it stands.
-    rows: Vec<(Option<usize>, Vec<f64>)>,
+    rows: Vec<Row>,
 }
 
 /// Whether a name is that of such a file.
@@ -84,7 +86,7 @@ fn bad(path: &Path, reason: String) -> Error {
     Error::Columns { path: path.to_owned(), reason }
 }
 
-fn array(path: &Path) -> Result<Vec<(Option<usize>, Vec<f64>)>, Error> {
+fn array(path: &Path) -> Result<Vec<Row>, Error> {
     let axes = npy::axes(path)?;
     let grid = npy::read_grid(path, if axes == 1 { 1 } else { 2 })?;
     let [_, _, last] = grid.shape.extents();
@@ -93,7 +95,7 @@ fn array(path: &Path) -> Result<Vec<(Option<usize>, Vec<f64>)>, Error> {
     Ok(values.chunks(columns).map(|row| (None, row.to_vec())).collect())
 }
 
-fn text(path: &Path) -> Result<Vec<(Option<usize>, Vec<f64>)>, Error> {
+fn text(path: &Path) -> Result<Vec<Row>, Error> {
     let bytes =
         std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let text = String::from_utf8_lossy(&bytes);
