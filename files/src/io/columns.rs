@@ -10,6 +10,9 @@ use problem::Error;
 
 use super::npy;
 
+/// The numbers of a row, and the line of a text in which it stands.
+type Row = (Option<usize>, Vec<f64>);
+
 /// Rows of as many numbers each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Columns {

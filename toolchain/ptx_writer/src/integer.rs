@@ -2,10 +2,8 @@
 //! Instructions whose types are known: of whole numbers, bits, comparisons and conversions.
 
 use super::Emitter;
-use super::number::Number;
 use super::register::{
-    B16, B32, B64, Bits, F32, F64, Float, Integer, Kind, Operand, Predicate, Register, Type, U32,
-    U64,
+    B16, B32, B64, Bits, Float, Integer, Kind, Operand, Predicate, Register, Type, U32, U64,
 };
 
 macro_rules! instructions {
@@ -138,14 +136,6 @@ impl Emitter {
         let product = self.mul_wide(a, b as usize);
         let high = self.shift_right(U64, product, 32);
         [self.low(product), self.low(high)]
-    }
-
-    /// The whole number below a number from 0 to 2³² - 1.
-    pub fn truncate(&mut self, a: Number) -> Register<B32> {
-        match a {
-            Number::F32(a) => self.converted("cvt.rzi", U32, F32::NAME, a),
-            Number::F64(a) => self.converted("cvt.rzi", U32, F64::NAME, a),
-        }
     }
 
     /// Overwrites a register.

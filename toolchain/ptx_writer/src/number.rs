@@ -87,6 +87,13 @@ impl Emitter {
         self.compute(&format!("cvt.rmi.{}", a.name()), &[a])
     }
 
+    /// The whole number below a number from 0 to 2³² - 1.
+    pub fn truncate(&mut self, a: Number) -> Register<B32> {
+        let to = self.register();
+        self.line(format_args!("cvt.rzi.u32.{} {to}, {a}", a.name()));
+        to
+    }
+
     /// The first if something holds, or else the second.
     pub fn choose(&mut self, yes: Number, no: Number, holds: Register<Predicate>) -> Number {
         self.computed("selp", &[yes, no], format_args!("{yes}, {no}, {holds}"))
