@@ -20,9 +20,6 @@ pub struct Columns {
     rows: Vec<Row>,
 }
 
-/// The numbers of a row, and the line of a text in which it stands.
-type Row = (Option<usize>, Vec<f64>);
-
 /// Whether a name is that of such a file.
 #[must_use]
 pub fn is_file(name: &str) -> bool {
