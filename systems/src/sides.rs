@@ -97,13 +97,13 @@ impl Sides<'_> {
                 continue;
             }
             // The rule of x is the outermost one.
-            for (before, distance) in offset.into_iter().enumerate().skip(axis + 1) {
+            for (before, far) in offset.iter().enumerate().skip(axis + 1) {
                 let own = added.clone();
                 let becomes = |way: &Way| match way.factor {
                     Some(factor) => times(factor, &own),
                     None => Node::Number(0.0),
                 };
-                added = self.along(&boundary, before, distance, added, becomes);
+                added = self.along(&boundary, before, *far, added, becomes);
             }
             total = Some(match total {
                 Some(total) => Node::call(Function::Add, vec![total, added]),

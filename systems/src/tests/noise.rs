@@ -181,6 +181,26 @@ fn a_run_goes_on_with_its_numbers() {
     }
 }
 
+/// Beyond what f32 counts, and beyond 32 bits.
+#[test]
+fn late_steps_have_numbers_of_their_own() {
+    let system = system(&numbers(&[9, 40], Dtype::F32));
+    for step in [(1 << 24) + 1, (5 << 32) + 77, (1 << 44) + 3] {
+        for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
+            let mut first = SystemSimulation::new(&system).unwrap();
+            let names = first.snapshot().arrays();
+            let grids = ["u", "v"].map(|name| first.field(name).unwrap());
+            let arrays = names.into_iter().zip(grids).collect();
+            let left = SystemState { step, arrays, records: Vec::new() };
+            let asked = crate::Asked { engine, ..crate::Asked::default() };
+            let mut late = SystemSimulation::resumed(&system, &asked, left).unwrap();
+            assert_eq!(late.checked_step().unwrap().undecided, 0);
+            let expected = Noise::uniform(3).single(step as u64, [0, 2, 5]);
+            assert_eq!(late.field("u").unwrap().get(85), f64::from(expected), "{engine:?} {step}");
+        }
+    }
+}
+
 /// Jumps know no noise.
 #[test]
 fn what_has_noise_is_not_jumped_over() {

@@ -43,18 +43,10 @@ fn all_kinds_together_are_those_of_loops() {
     for first in 0..kinds.len() {
         let own = [0, 1, 2, 3].map(|side| kinds[(first + side * (side + first + 1)) % kinds.len()]);
         let boundary = format!("x-:{},x+:{},y-:{},y+:{}", own[0].0, own[1].0, own[2].0, own[3].0);
-        let offsets = [
-            vec![-2, -2],
-            vec![2, -1],
-            vec![-1, 2],
-            vec![2, 2],
-            vec![0, 0],
-            vec![0, -2],
-            vec![1, 0],
-        ];
+        let offsets = [[-2, -2], [2, -1], [-1, 2], [2, 2], [0, 0], [0, -2], [1, 0]];
         let mut description = Description::new(&[6, 7]).dtype(Dtype::F64).spacing(H).time_step(dt);
-        let weights = vec![0.1, 0.15, -0.2, 0.1, 0.2, 0.1, -0.1];
-        let taps: Vec<_> = offsets.iter().cloned().zip(weights).collect();
+        let weights = [0.1, 0.15, -0.2, 0.1, 0.2, 0.1, -0.1];
+        let taps: Vec<_> = offsets.into_iter().zip(weights).collect();
         description = description.stencil("s", stencil(&taps));
         let field = FieldText::new("u", "cos(3*x + y)", "s(u)").boundary(&boundary);
         let mut simulation = simulate(&description.field(field), 5);
@@ -64,7 +56,7 @@ fn all_kinds_together_are_those_of_loops() {
         for step in 0..5 {
             let t = f64::from(step) * dt;
             let next = |at: isize| -> f64 {
-                let of = |(offset, weight): &(Vec<i32>, f64)| {
+                let of = |(offset, weight): &([i32; 2], f64)| {
                     let (y, x) = (at / nx + offset[0] as isize, at % nx + offset[1] as isize);
                     let place = [y as f64 * H, x as f64 * H];
                     let along_y = |x: isize| {
@@ -96,7 +88,7 @@ fn all_kinds_together_are_those_of_loops() {
     }
 }
 
-fn stencil(taps: &[(Vec<i32>, f64)]) -> transform::Stencil {
+fn stencil(taps: &[([i32; 2], f64)]) -> transform::Stencil {
     let taps = taps.iter().map(|(offset, weight)| transform::Tap {
         offset: [0, offset[0], offset[1]],
         weight: *weight,
