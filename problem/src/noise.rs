@@ -53,6 +53,12 @@ impl Noise {
         self.stream & !NORMAL
     }
 
+    /// Whether a normal number is made of it and another one.
+    #[must_use]
+    pub fn is_of_normal(self) -> bool {
+        self.stream >= NORMAL
+    }
+
     /// What stands in the place of it where only means count: its own; of what normal numbers are made of that which makes
     /// 0.
     #[must_use]

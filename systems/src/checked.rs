@@ -13,7 +13,9 @@ use super::beyond;
 use super::constants;
 use super::description::{Change, Description, FieldText, StartText, Table};
 use super::ends;
-use super::expression::{Array, Function, Node, PlaceOf, Purpose, Scope, is_name, is_taken};
+use super::expression::{
+    Array, Function, Node, PlaceOf, Purpose, Scope, is_name, is_taken, is_value,
+};
 use super::integrate::{self, Rate};
 use super::parts::{Coefficient, Field, Receiver, Source, Start, Trace, Work, index};
 use super::program::{Equation, MOST_REACH, Program};
@@ -99,6 +101,7 @@ impl System {
             return Err(last.unwrap_or_else(|| Text::new("the spacing", "")).wrong(what).into());
         }
         let mut scope = names(description, dims)?;
+        scope.points = shape.points() as f64;
         let numbers = constants::resolve(description, shape, &mut scope)?;
         let stencils = description
             .stencils
@@ -409,9 +412,11 @@ impl System {
             return Ok(if is_slope { Side::Flux(value) } else { Side::Constant(value) });
         }
         let mut other = false;
-        node.visit(&mut |part| other |= matches!(part, Node::Read(_) | Node::Noise(_)));
+        node.visit(&mut |part| {
+            other |= matches!(part, Node::Read(_) | Node::Noise(_) | Node::Total(_));
+        });
         if other {
-            let what = "a side's value is made of coordinates, time, constants and totals; this reads a field or a coefficient, or is random";
+            let what = "a side's value is made of coordinates, time, constants and tables; this reads a field, a coefficient or a total, or is random";
             return Err(text.wrong(what));
         }
         let longest = self.shape.extents().into_iter().max().unwrap_or(1);
@@ -586,7 +591,12 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
                 return Err(text.wrong(format!("'{name}' is a word of the language")));
             }
             // A constant of this name would be taken for the grid's.
-            if what == "a constant" && constants::OF_GRID.contains(&name) {
+            let is_of_grid = constants::OF_GRID.contains(&name);
+            if what == "a total" && is_value(name) {
+                let wrong = text.wrong(format!("'{name}' is a value that every system has"));
+                return Err(wrong.hint("give the total another name"));
+            }
+            if ["a constant", "a total"].contains(&what) && is_of_grid {
                 let wrong = text.wrong(format!("'{name}' is a number that every system has"));
                 return Err(wrong.hint("it follows from [grid]"));
             }
@@ -613,7 +623,18 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let constants = BTreeMap::new();
     let fields = names;
     let (terms, totals) = (terms.collect(), Vec::new());
-    Ok(Scope { dims, constants, terms, fields, coefficients, works, stencils, tables, totals })
+    Ok(Scope {
+        dims,
+        points: 0.0,
+        constants,
+        terms,
+        fields,
+        coefficients,
+        works,
+        stencils,
+        tables,
+        totals,
+    })
 }
 
 /// The texts of all equations: of fields, then of work fields.

@@ -196,7 +196,7 @@ pub struct Table {
 pub enum AtText {
     /// One, slowest axis first, from 0: numbers, or expressions of constants.
     One(Vec<Text>),
-    /// Those of a `.csv` or `.npy` file: a row for each, slowest axis first.
+    /// The places of a `.csv` or `.npy` file: a row for each, slowest axis first.
     File(Text),
 }
 

@@ -42,8 +42,11 @@ pub fn job(system: &System) -> Result<Job, String> {
     if !system.receivers.is_empty() {
         return Err("receivers record each step".into());
     }
-    if !system.totals.is_empty() || system.end.is_some() {
+    if !system.totals.is_empty() {
         return Err("totals are taken of its values".into());
+    }
+    if system.end.is_some() {
+        return Err("a condition may end it".into());
     }
     if let Some(lost) = system.coefficients.iter().find_map(|one| lost(system, one)) {
         return Err(format!("{} cannot hold '{}', which is {}", lost.dtype, lost.name, lost.given));

@@ -37,7 +37,8 @@ impl Observer for Ends {
     }
 
     fn look(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
-        self.reached = done.is_multiple_of(self.every) && snapshot.has_ended()?;
+        // Before the first step nothing has changed.
+        self.reached = done > 0 && done.is_multiple_of(self.every) && snapshot.has_ended()?;
         Ok(if self.reached { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

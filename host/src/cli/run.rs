@@ -199,7 +199,7 @@ pub fn run(
 /// Runs a system's file for each value of a constant.
 ///
 /// # Errors
-/// That of the first run which fails; those after it are left out.
+/// The failure of the first run that fails; those after it are left out.
 fn each(
     sweep: &Sweep,
     (args, path): (&RunArgs, &Path),

@@ -67,6 +67,10 @@ impl Sweep {
         &'a self,
         args: &'a ComputationArgs,
     ) -> Result<impl Iterator<Item = (&'a str, ComputationArgs)>, Failure> {
+        if self.name == "dt" && args.dt.is_some() {
+            let (option, problem) = ("--dt".into(), "a sweep of the time step");
+            return Err(Failure::NotOf { option, problem, instead: "leave it out" });
+        }
         let place = format!("{{{}}}", self.name);
         let series = args.series.as_ref().map(|series| series.path.clone());
         let written = [

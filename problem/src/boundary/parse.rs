@@ -57,7 +57,7 @@ impl Boundary {
     /// part of `text`.
     ///
     /// # Errors
-    /// Those of [`Boundary::parse`]; `varying` makes no side of an expression.
+    /// As [`Boundary::parse`]; `varying` makes no side of an expression.
     pub fn parse_with(text: &str, dims: usize, varying: Varying) -> Result<Self, Error> {
         let refuse = |Refusal { reason, hint }| {
             let boundary = text.to_owned();

@@ -17,7 +17,7 @@ pub use function::{Function, Type};
 pub use node::{Array, Node};
 pub use parse::{Kind, Syntax, parse};
 pub use reduction::{Fold, Reduction};
-pub use scope::{PlaceOf, Purpose, Scope, is_name, is_taken, names_in};
+pub use scope::{PlaceOf, Purpose, Scope, is_name, is_taken, is_value, names_in};
 pub use show::show;
 
 #[cfg(test)]

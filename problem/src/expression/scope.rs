@@ -60,6 +60,8 @@ const MOST_DEPTH: usize = 400;
 pub struct Scope {
     /// Axes of the grid.
     pub dims: usize,
+    /// Its points.
+    pub points: f64,
     /// Numbers, by name.
     pub constants: BTreeMap<String, f64>,
     /// Expressions that are written out where their names stand.
@@ -113,6 +115,12 @@ const OTHERS: [&str; 3] = ["new", "noise", "normal"];
 #[must_use]
 pub fn is_taken(name: &str) -> bool {
     name == "ricker" || WORDS.contains(&name) || NAMED.iter().any(|(known, _)| *known == name)
+}
+
+/// Whether every system has a value of this name, unless it calls something else so.
+#[must_use]
+pub fn is_value(name: &str) -> bool {
+    VALUES.contains(&name)
 }
 
 /// Whether a name can be written in an expression.
@@ -476,8 +484,7 @@ impl Check<'_> {
         self.count(name, arguments, 1, syntax)?;
         let inner = Check { purpose: Purpose::Reduced, ..*self };
         let value = inner.typed(&arguments[0], Type::Number)?;
-        let axes = ["nz", "ny", "nx"].into_iter().skip(3 - self.scope.dims);
-        let points = axes.map(|axis| self.scope.constants[axis]).product();
+        let points = self.scope.points;
         Ok(Some(kind.over(value, (region, points), &mut found.borrow_mut())))
     }
 

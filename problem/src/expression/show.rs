@@ -38,6 +38,9 @@ impl Names<'_> {
             Node::Coordinate(axis) => ["z", "y", "x"][*axis].into(),
             Node::Index(axis) => ["iz", "iy", "ix"][*axis].into(),
             Node::Random(seed) => format!("random({seed})"),
+            Node::Noise(noise) if noise.is_of_normal() => {
+                format!("a part of normal({})", noise.seed())
+            }
             Node::Noise(noise) => format!("noise({})", noise.seed()),
             Node::Read(read @ Array::Field { level: 1, .. }) => {
                 format!("prev({})", (self.array)(*read))

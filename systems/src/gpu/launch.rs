@@ -89,6 +89,7 @@ impl Launch {
             }
         };
         let geometry = self.geometry(system);
+        kernel::check_totals(system, &geometry)?;
         launches.into_iter().try_for_each(|arrays| kernel::check(system, arrays, &geometry))
     }
 

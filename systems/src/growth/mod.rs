@@ -41,6 +41,10 @@ pub(super) fn foresee(
     done: usize,
     steps: usize,
 ) -> Option<WaveGrowth> {
+    // What totals will be is not known.
+    if system.waits_for_totals() {
+        return None;
+    }
     let largest = outset.largest().max(sources(system, done, steps));
     if steps == 0 || largest == 0.0 {
         return None;
@@ -96,7 +100,7 @@ fn sums(
     steps: usize,
 ) -> Result<Vec<(Frozen, Vec<Sum>)>, String> {
     let mut changes = false;
-    system.visit(|part| changes |= matches!(part, Node::Time | Node::Step | Node::Total(_)));
+    system.visit(|part| changes |= matches!(part, Node::Time | Node::Step));
     let last = done + steps - 1;
     let moments = if changes { vec![done, done.midpoint(last), last] } else { vec![last] };
     let mut all: Vec<(Frozen, Vec<Sum>)> = Vec::new();

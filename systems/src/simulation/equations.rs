@@ -379,13 +379,14 @@ impl SystemSimulation {
         &self.records
     }
 
-    /// With rows of totals every so many steps (at least 1), from the present one on, if that is one of them.
+    /// With rows of totals: of the present step, and of those whose number is a multiple of this, at least 1.
     ///
     /// # Errors
     /// As [`SystemSimulation::totals`].
     pub fn with_series(mut self, every: usize) -> Result<Self, Error> {
         self.series = Some(every);
-        self.note_totals()?;
+        let totals = self.totals()?;
+        self.note_row(totals, self.done);
         Ok(self)
     }
 

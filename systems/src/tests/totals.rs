@@ -217,6 +217,28 @@ fn kernels_reduce_to_the_bits_of_this_machine() {
     });
 }
 
+/// A step that waits for totals does not overwrite those of an earlier look.
+#[test]
+fn rows_of_totals_that_equations_are_made_of_are_those_of_single_steps() {
+    for seed in 0..6 {
+        let system = system(&with_totals(draw::system(seed), seed, true), seed);
+        for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
+            let together = SystemSimulation::on(&system, engine).unwrap();
+            let mut together = together.with_series(2).unwrap();
+            together.step(1).unwrap();
+            together.step(8).unwrap();
+            let mut singly = SystemSimulation::on(&system, engine).unwrap();
+            for row in together.series() {
+                singly.step(row[0] as usize - singly.steps()).unwrap();
+                let bits = |values: &[f64]| values.iter().map(|it| it.to_bits()).collect();
+                let [a, b]: [Vec<u64>; 2] = [&row[2..], &singly.totals().unwrap()].map(bits);
+                assert_eq!(a, b, "seed {seed}: {engine:?}, step {}", row[0]);
+            }
+            assert_eq!(together.series().len(), 5, "seed {seed}");
+        }
+    }
+}
+
 #[test]
 fn kernels_of_equations_that_are_made_of_totals_agree_with_the_oracle() {
     (0..cases(15)).into_par_iter().for_each(|seed| {
@@ -226,6 +248,18 @@ fn kernels_of_equations_that_are_made_of_totals_agree_with_the_oracle() {
             emulated.checked_step().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         }
     });
+}
+
+/// Fields may have the names of numbers of the grid.
+#[test]
+fn totals_count_points_whatever_fields_are_called() {
+    let description = Description::new(&[4, 5])
+        .field(FieldText::new("nx", "3", "nx"))
+        .field(FieldText::new("ny", "2", "ny"))
+        .total("mean_of_both", "mean(nx + ny)");
+    let system = System::new(&description, Path::new("")).unwrap();
+    let mut simulation = SystemSimulation::new(&system).unwrap();
+    assert_eq!(simulation.totals().unwrap(), [5.0]);
 }
 
 fn heat() -> Description {
@@ -282,6 +316,8 @@ fn a_total_limits_growth() {
         .end("crowd > 0.999");
     let system = System::new(&description, Path::new("")).unwrap();
     let mut simulation = SystemSimulation::new(&system).unwrap();
+    // Nobody knows what the total will be.
+    assert!(simulation.foresee_growth(100).is_none());
     let mut u: Vec<f64> = (0..10).map(|x| 0.1 + 0.01 * f64::from(x)).collect();
     for _ in 0..200 {
         let mean = u.iter().sum::<f64>() / 10.0;
@@ -311,10 +347,21 @@ fn a_wrong_total_is_told_with_its_place() {
         ("sum(u, 2)", "'sum' takes 1 argument, not 2"),
         ("x + sum(u)", "'x' cannot stand in a total"),
         ("summ(u)", "there is no 'summ'"),
+        ("2*t", "this is made of no sum over the grid"),
     ] {
         let found = told(total);
         assert!(found.contains(why), "{total}: {found}");
     }
+    for (name, why) in
+        [("h", "'h' is a number that every system has"), ("t", "'t' is a value that")]
+    {
+        let found = System::new(&heat().total(name, "sum(u)"), Path::new("")).unwrap_err();
+        assert!(found.to_string().contains(why), "{found}");
+    }
+    let mut side = heat().total("m", "sum(u)");
+    side.fields[0] = FieldText::new("u", "1", "u + dt*laplace(u)").boundary("x-:value=m");
+    let found = System::new(&side, Path::new("")).unwrap_err().to_string();
+    assert!(found.contains("this reads a field, a coefficient or a total"), "{found}");
     let sums = heat().term("energy", "sum(u^2)");
     let found = System::new(&sums, Path::new("")).unwrap_err().to_string();
     assert!(found.contains("there is no 'sum'"), "{found}");

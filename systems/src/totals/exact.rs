@@ -10,7 +10,7 @@ use crate::expression::Fold;
 /// A sum in two parts, of which the second is what rounding the first has lost; or the smallest or largest value, and 0.
 pub type Partial = [f64; 2];
 
-/// That of no points.
+/// A reduction of no points.
 #[must_use]
 pub fn nothing(fold: Fold) -> Partial {
     [fold.nothing(), 0.0]
@@ -24,7 +24,7 @@ fn two(a: f64, b: f64) -> Partial {
     [sum, (a - (sum - of_b)) + (b - of_b)]
 }
 
-/// That of two parts together.
+/// A reduction of the points of two parts.
 #[must_use]
 #[inline(always)]
 pub fn both(fold: Fold, a: Partial, b: Partial) -> Partial {

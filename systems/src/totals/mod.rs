@@ -52,6 +52,12 @@ impl Totals {
                 None => None,
             };
             let node = scope.total(value, region.as_ref(), &mut totals.reductions)?;
+            let mut sums = false;
+            node.visit(&mut |part| sums |= matches!(part, Node::Total(_)));
+            if !sums {
+                let wrong = value.wrong("this is made of no sum over the grid");
+                return Err(wrong.hint("such as sum(u), mean(u) or max(abs(u))"));
+            }
             totals.ends.push(totals.reductions.len());
             scope.totals.push((name.as_str().to_owned(), node.clone()));
             totals.names.push(name.as_str().to_owned());
@@ -142,7 +148,6 @@ impl System {
         let mut see = |node: &Node| waits |= matches!(node, Node::Total(_));
         self.visit(&mut see);
         self.sources.iter().for_each(|source| source.add.visit(&mut see));
-        self.side_values.iter().for_each(|value| value.visit(&mut see));
         waits
     }
 

@@ -536,3 +536,54 @@ fn a_system_that_is_a_stencil_is_computed_as_one() {
                 --engine fft";
     folder.fail("run two.toml --fuse 2", 2, text);
 }
+
+/// Heat whose hottest point is held down by an equation of a total.
+const TOTALS: &str = r#"title = "Totals"
+[grid]
+size = [16, 20]
+spacing = 0.5
+dtype = "f64"
+[time]
+dt = 0.05
+steps = 40
+[stencils]
+lap = { derivative = "laplace" }
+[fields.u]
+start = "exp(-((x - 4)^2 + (y - 4)^2))"
+boundary = "edge"
+next = "u + dt*lap(u) - dt*0.01*hottest*u"
+[totals]
+mass = "sum(u)*h^2"
+hottest = { value = "max(u)", where = "x > 1" }
+change = "max(abs(u - prev(u)))"
+"#;
+
+#[test]
+fn totals_are_told_written_and_end_a_run() {
+    let folder = folder(TOTALS);
+    let run = "run wave.toml --engine cpu --time off --series totals.csv,10 --json report.json";
+    let outcome = folder.succeed(run);
+    assert!(outcome.stdout.contains("totals     mass "), "{}", outcome.stdout);
+    let rows = fs::read_to_string(folder.path("totals.csv")).unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    assert_eq!(rows[0], "step,t,mass,hottest,change");
+    let steps: Vec<&str> = rows[1..].iter().map(|row| row.split(',').next().unwrap()).collect();
+    assert_eq!(steps, ["0", "10", "20", "30", "40"]);
+    let report: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path("report.json")).unwrap()).unwrap();
+    let last: Vec<f64> = rows[5].split(',').map(|number| number.parse().unwrap()).collect();
+    assert_eq!(report["totals"]["mass"].as_f64(), Some(last[2]));
+    // One emulated launch a step leaves the bits of the CPU, where kernels round as it does.
+    folder.succeed("run wave.toml --engine emulate --time off --series emulated.csv,10 --quiet");
+    let emulated = fs::read_to_string(folder.path("emulated.csv")).unwrap();
+    let emulated: Vec<f64> =
+        emulated.lines().last().unwrap().split(',').map(|it| it.parse().unwrap()).collect();
+    assert!((emulated[2] - last[2]).abs() < 1e-12 * last[2], "{emulated:?} {last:?}");
+    // At the start nothing has changed, which is no end.
+    let outcome = folder.succeed("run wave.toml --steps 4000 --until change<1e-4,5 --time off");
+    assert!(outcome.stdout.contains("end        after step "), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("end        after step 0:"), "{}", outcome.stdout);
+    let text = "error: --until CONDITION is not for stencils\n  help: give a change of a value in a step, such as \
+                --until 1e-6; totals are of systems";
+    folder.fail("run star2d1r --size 16 --until u<1", 2, text);
+}

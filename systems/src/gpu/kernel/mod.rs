@@ -38,7 +38,7 @@ mod totals;
 use noise::Words;
 
 pub use finish::{Epilogue, TABLES};
-pub use totals::{PARTIAL, TotalsKernel};
+pub use totals::{PARTIAL, TotalsKernel, check_totals};
 
 /// Tables of a kernel, in the order of their addresses, which come after those of arrays; those that a system does
 /// not need may be anywhere.
@@ -99,7 +99,7 @@ pub struct Kernel {
     receivers: usize,
     /// The kernels of later stages, with the geometry and the places of the first stage.
     pub after: Vec<Self>,
-    /// That of the system's totals, if it has some.
+    /// The kernel of the system's totals, if it has some.
     pub totals: Option<TotalsKernel>,
 }
 

@@ -99,7 +99,7 @@ impl Kernel {
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
         let places = Places::new(&reduced, program.reach(|_| true));
         let geometry = Geometry { march: None, finds_sides: false, ..like.clone() };
-        check(&reduced, (arrays.len(), 0), &geometry)?;
+        check_totals(system, &geometry)?;
         let mut writer = Writer {
             system: &reduced,
             program,
@@ -119,10 +119,6 @@ impl Kernel {
         writer.reduce(&folds, own);
         let text = text(writer.emitter, HELD_VALUES, THREADS, 1);
         let shared_bytes = THREADS * PARTIAL * folds.len();
-        if shared_bytes > MOST_SHARED {
-            let most = MOST_SHARED / (THREADS * PARTIAL);
-            return Err(format!("totals take {} sums over the grid, at most {most}", folds.len()));
-        }
         let (written, after) = (Vec::new(), Vec::new());
         Ok(Self {
             text,
@@ -137,6 +133,18 @@ impl Kernel {
             totals: None,
         })
     }
+}
+
+/// Checks that there can be a kernel of a system's totals, whose arrays lie so in memory.
+///
+/// # Errors
+/// Why there cannot.
+pub fn check_totals(system: &System, geometry: &Geometry) -> Result<(), String> {
+    let (found, most) = (system.totals.reductions.len(), MOST_SHARED / (THREADS * PARTIAL));
+    if found > most {
+        return Err(format!("totals take {found} sums over the grid, at most {most}"));
+    }
+    check(system, (system.totals.program.arrays().len(), 0), geometry)
 }
 
 /// Bytes of shared memory that a block has on any GPU without asking for more.

@@ -134,7 +134,8 @@ impl<T: Target> StepSession for OnTarget<T> {
             taken = look;
             self.queue_reduction(looks)?;
             looks += 1;
-            if looks == SLOTS || look + every > steps {
+            // A step that waits for totals reduces into the first place itself.
+            if self.waits || looks == SLOTS || look + every > steps {
                 all.extend(self.reductions(std::mem::take(&mut looks))?);
             }
         }
