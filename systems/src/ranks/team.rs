@@ -101,7 +101,7 @@ impl Session for SystemTeam {
 
     fn reduce(&mut self, _: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
         let parts = self.team.reduce_all()?;
-        Ok(Some(self.totals.in_one(&parts)))
+        Ok(Some(self.totals.in_one(parts.iter().map(Vec::as_slice))))
     }
 
     fn read(&mut self, array: usize, state: State, region: Region) -> Result<Values, Error> {

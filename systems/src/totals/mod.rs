@@ -96,18 +96,20 @@ impl Totals {
 
     /// What each reduction is in two parts, of those of parts of the grid in the order of the parts.
     #[must_use]
-    pub fn in_one(&self, parts: &[Vec<Partial>]) -> Vec<Partial> {
-        let one = |(number, fold): (usize, Fold)| {
-            let of_parts = parts.iter().map(|part| part[number]);
-            of_parts.fold(exact::nothing(fold), |a, b| exact::both(fold, a, b))
-        };
-        self.folds().enumerate().map(one).collect()
+    pub fn in_one<'a>(&self, parts: impl Iterator<Item = &'a [Partial]>) -> Vec<Partial> {
+        let mut all: Vec<Partial> = self.folds().map(exact::nothing).collect();
+        for part in parts {
+            for ((all, own), fold) in all.iter_mut().zip(part).zip(self.folds()) {
+                *all = exact::both(fold, *all, *own);
+            }
+        }
+        all
     }
 
     /// What each reduction is, of those of parts of the grid in the order of the parts.
     #[must_use]
     pub fn together(&self, parts: &[Vec<Partial>]) -> Vec<f64> {
-        let all = self.in_one(parts);
+        let all = self.in_one(parts.iter().map(Vec::as_slice));
         self.folds().zip(all).map(|(fold, part)| exact::value(fold, part)).collect()
     }
 

@@ -46,7 +46,7 @@ pub fn reduce(
         sums.iter().map(Accumulator::partial).collect::<Vec<_>>()
     };
     let parts: Vec<Vec<Partial>> = all.par_chunks(ROWS).map(of_rows).collect();
-    system.totals.in_one(&parts)
+    system.totals.in_one(parts.iter().map(Vec::as_slice))
 }
 
 /// Room for what is computed of a block, and for the rows that are read.

@@ -108,8 +108,7 @@ impl<T: Target> OnTarget<T> {
         let count = self.system.totals.reductions.len();
         let of_look = |bytes: &[u8]| {
             let all: Vec<Partial> = bytemuck::pod_collect_to_vec(bytes);
-            let blocks: Vec<Vec<Partial>> = all.chunks(count).map(<[Partial]>::to_vec).collect();
-            self.system.totals.in_one(&blocks)
+            self.system.totals.in_one(all.chunks(count))
         };
         Ok(bytes.chunks(of.bytes).map(of_look).collect())
     }
