@@ -78,6 +78,18 @@ fn system(description: &Description, seed: u64) -> System {
         .unwrap_or_else(|error| panic!("seed {seed}: {error}: {description:#?}"))
 }
 
+/// A sum of thousands to more digits than adding one by one has: what each addition loses is added in the end (Neumaier).
+fn sum(values: &[f64]) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0);
+    for value in values {
+        let next = sum + value;
+        let [large, small] = if sum.abs() >= value.abs() { [sum, *value] } else { [*value, sum] };
+        lost += (large - next) + small;
+        sum = next;
+    }
+    if sum.is_finite() { sum + lost } else { sum }
+}
+
 /// The reductions of a system straight from the trees, with the sum of all magnitudes.
 fn by_definition(simulation: &mut SystemSimulation) -> Vec<(f64, f64)> {
     let (system, step) = (simulation.system().clone(), simulation.steps());
@@ -92,7 +104,7 @@ fn by_definition(simulation: &mut SystemSimulation) -> Vec<(f64, f64)> {
         let points: Vec<f64> = points.collect();
         let size = points.iter().map(|value| value.abs()).sum();
         let value = match fold {
-            Fold::Sum => points.iter().sum(),
+            Fold::Sum => sum(&points),
             Fold::Min => points.into_iter().fold(f64::MAX, f64::min),
             Fold::Max => points.into_iter().fold(f64::MIN, f64::max),
         };
