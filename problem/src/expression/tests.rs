@@ -147,7 +147,14 @@ fn every_mistake_is_said_at_its_place() {
         ("laplacian(u)", "there is no 'laplacian'", "laplacian", some("did you mean laplace?")),
         ("pow(u, 2)", "there is no 'pow'", "pow", some("a power is written a^b")),
         ("mod(x)", "'mod' takes 2 arguments, not 1", "mod(x)", None),
-        ("max(x)", "'max' takes 2 arguments, not 1", "max(x)", None),
+        (
+            "max(x)",
+            "'max' takes 2 arguments, not 1",
+            "max(x)",
+            some(
+                "the max of the grid is a total: [totals] NAME = \"max(u)\"; an equation may hold NAME",
+            ),
+        ),
         ("erf", "'erf' is a function; its argument is missing", "erf", some("as in erf(u)")),
         (
             "where(u > 1, 1, 0)",

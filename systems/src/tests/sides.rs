@@ -196,8 +196,8 @@ fn what_is_wrong_is_told_at_its_place() {
         System::new(&description, Path::new("")).unwrap_err()
     };
     for (boundary, coefficient, line, expected) in [
-        ("x-:value=u + 1", "edge", 8, "this reads a field or a coefficient"),
-        ("x-:value=c*t", "edge", 8, "this reads a field or a coefficient"),
+        ("x-:value=u + 1", "edge", 8, "this reads a field, a coefficient or a total"),
+        ("x-:value=c*t", "edge", 8, "this reads a field, a coefficient or a total"),
         ("x-:value=2*q", "edge", 8, "'q'"),
         ("x-:slope=random(3)", "edge", 8, "cannot stand in"),
         ("x-:value=z", "edge", 8, "there is no z on a grid of 2 axes"),

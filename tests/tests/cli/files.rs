@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 44] = [
+const KEYS: [&str; 45] = [
     "stencil",
     "title",
     "fields",
@@ -51,6 +51,7 @@ const KEYS: [&str; 44] = [
     "rounded_coefficients",
     "growth",
     "values",
+    "totals",
     "version",
     "device",
     "arithmetic",
