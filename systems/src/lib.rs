@@ -65,6 +65,7 @@ mod points;
 mod program;
 pub mod ranks;
 mod receivers;
+mod reduced;
 mod report;
 mod session;
 mod sides;

@@ -9,7 +9,7 @@ use super::evaluate::Values;
 use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
-use super::totals;
+use super::reduced;
 use compute::engine::{Session, State};
 use problem::{Dtype, Error, Grid, Jump, Region, Shape};
 
@@ -86,7 +86,7 @@ pub trait StepSession: Session {
         let whole = system.whole();
         let parts = match self.reduce(whole)? {
             Some(parts) => parts,
-            None => totals::reduce(system, &*self.values(None)?, whole, step),
+            None => reduced::reduce(system, &*self.values(None)?, whole, step),
         };
         Ok(system.totals.together(&[parts]))
     }

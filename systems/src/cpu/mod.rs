@@ -27,9 +27,9 @@ use super::expression::Array;
 use super::parts::Field;
 use super::places::Places;
 use super::program::{Offset, Program};
+use super::reduced;
 use super::session::StepSession;
 use super::start::StartValues;
-use super::totals;
 use compute::engine::cpu::caches;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{self, Layout, Padded};
@@ -380,7 +380,7 @@ impl<T: Stored> Cpu<T> {
             Some(known) => known,
             None if self.waits => {
                 let whole = self.system.whole();
-                let parts = totals::reduce(&self.system, &View(self), whole, self.done);
+                let parts = reduced::reduce(&self.system, &View(self), whole, self.done);
                 self.system.totals.together(&[parts])
             }
             None => Vec::new(),
@@ -627,7 +627,7 @@ impl<T: Stored> Session for Cpu<T> {
     }
 
     fn reduce(&mut self, region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
-        Ok(Some(totals::reduce(&self.system, &View(self), region, self.done)))
+        Ok(Some(reduced::reduce(&self.system, &View(self), region, self.done)))
     }
 
     fn take_totals(&mut self, reduced: &[f64]) {

@@ -134,7 +134,7 @@ pub fn assert_equal_bits(simulation: &mut SystemSimulation, what: &str) {
     let found = assert_defined(simulation, what);
     let (system, step) = (simulation.system().clone(), simulation.steps());
     let values = simulation.session().values(None).unwrap();
-    let parts = crate::totals::reduce(&system, &*values, system.whole(), step);
+    let parts = crate::reduced::reduce(&system, &*values, system.whole(), step);
     let own = system.totals.together(&[parts]).into_iter().map(f64::to_bits);
     assert_eq!(found, own.collect::<Vec<_>>(), "{what}");
 }

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::exact::{Accumulator, Partial};
 use crate::checked::System;
 use crate::evaluate::{Evaluator, Nothing, Plain, Values};
 use crate::expression::{Array, Function};
 use crate::program::{Offset, Operation, Program, Value};
+use crate::totals::exact::{Accumulator, Partial};
 use problem::Region;
 use problem::boundary::Place;
 
