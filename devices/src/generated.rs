@@ -9,7 +9,7 @@ use cuda_driver::{Call, Entry, Kernel};
 /// The most addresses that a kernel takes.
 pub const MOST_ADDRESSES: usize = 64;
 /// The most stages of a step.
-pub const MOST_STAGES: usize = 12;
+pub const MOST_STAGES: usize = 24;
 /// The place of the kernel of totals among the names.
 pub const TOTALS: usize = MOST_STAGES;
 /// The names of the kernels: of the stages, then of totals.
@@ -26,6 +26,18 @@ pub const NAMES: [&str; MOST_STAGES + 1] = [
     "system_stage_10",
     "system_stage_11",
     "system_stage_12",
+    "system_stage_13",
+    "system_stage_14",
+    "system_stage_15",
+    "system_stage_16",
+    "system_stage_17",
+    "system_stage_18",
+    "system_stage_19",
+    "system_stage_20",
+    "system_stage_21",
+    "system_stage_22",
+    "system_stage_23",
+    "system_stage_24",
     "system_totals",
 ];
 
@@ -58,6 +70,18 @@ const ENTRIES: [Entry<(Addresses,)>; NAMES.len()] = [
     Entry::of::<Written<10>>(),
     Entry::of::<Written<11>>(),
     Entry::of::<Written<12>>(),
+    Entry::of::<Written<13>>(),
+    Entry::of::<Written<14>>(),
+    Entry::of::<Written<15>>(),
+    Entry::of::<Written<16>>(),
+    Entry::of::<Written<17>>(),
+    Entry::of::<Written<18>>(),
+    Entry::of::<Written<19>>(),
+    Entry::of::<Written<20>>(),
+    Entry::of::<Written<21>>(),
+    Entry::of::<Written<22>>(),
+    Entry::of::<Written<23>>(),
+    Entry::of::<Written<24>>(),
 ];
 
 /// The kernel of a stage, or that of totals ([`TOTALS`]), with its addresses.

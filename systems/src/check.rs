@@ -62,6 +62,7 @@ pub fn step(
     };
     let dtype = session.holds().unwrap_or(system.dtype);
     let rounding = Rounding::of(dtype).with_sums(session.sums());
+    let rounding = rounding.with_transforms(session.transforms());
     let before = Places::before(system, done, &indices);
     // Those of the engine: what they are is compared by other means.
     let reduced = match system.waits_for_totals() {
@@ -71,7 +72,7 @@ pub fn step(
     let expected = {
         let values = session.values(before.as_ref())?;
         let given = UnroundedCoefficients { system, values: &*values };
-        expect(system, (dtype, rounding), &given, (done, &reduced), &indices)
+        expect(system, (dtype, rounding), &given, (done, &reduced), &indices)?
     };
     session.advance_from_before()?;
     let off: Vec<f64> = (0..system.fields.len()).map(|field| session.off(field)).collect();
@@ -133,9 +134,11 @@ fn expect(
     values: &(dyn Values + '_),
     (done, reduced): (usize, &[f64]),
     indices: &[usize],
-) -> Vec<Expected> {
+) -> Result<Vec<Expected>, Error> {
     let [_, ny, nx] = system.shape.extents();
     let step = done as f64;
+    let plain_solved = system.solved(&Plain, values, (step, reduced))?;
+    let solved = system.solved(&rounding, values, (step, reduced))?;
     let next = Once::new(system.fields.iter().map(|field| &field.next));
     let of_point = |plain: &Of<Plain>, rounded: &Of<Rounding>, index: usize| {
         let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
@@ -156,11 +159,13 @@ fn expect(
     // What stages compute for one point is there for those beside it.
     let of_some = |indices: &[usize]| {
         let plain = Evaluator::new(system, Plain, values, step).knowing(reduced);
+        let plain = plain.with_solved(&plain_solved);
         let rounded = Evaluator::new(system, rounding, values, step).knowing(reduced);
+        let rounded = rounded.with_solved(&solved);
         let all = indices.iter().flat_map(|index| of_point(&plain, &rounded, *index));
         all.collect::<Vec<Expected>>()
     };
-    indices.par_chunks(TOGETHER).flat_map_iter(of_some).collect()
+    Ok(indices.par_chunks(TOGETHER).flat_map_iter(of_some).collect())
 }
 
 /// All points, if there is memory for what is known of them.

@@ -20,6 +20,7 @@ use super::integrate::{self, Rate};
 use super::parts::{Coefficient, Field, Receiver, Source, Start, Trace, Work, index};
 use super::program::{Equation, MOST_REACH, Program};
 use super::sides::Sides;
+use super::solves;
 use super::sourced;
 use super::sponge;
 use super::stages;
@@ -155,7 +156,7 @@ impl System {
         for text in &description.works {
             let (name, of) = (text.name.as_str().to_owned(), None);
             let boundary = system.boundary(&text.boundary, &scope, Purpose::Next)?;
-            let value = scope.number(&text.value, Purpose::Next)?;
+            let value = scope.work(&text.value)?;
             system.works.push(Work { name, boundary, value, of, later: 0.0 });
         }
         system.integrate(description, &scope)?;
@@ -185,6 +186,7 @@ impl System {
                 }
             }
         }
+        solves::split(&mut system.works);
         system.keep();
         system.count_levels();
         system.check_before(description)?;
@@ -217,7 +219,7 @@ impl System {
     /// Finds out in which order a step computes, and makes programs of it.
     fn order(&mut self, description: &Description) -> Result<(), Mistake> {
         let texts = texts(description);
-        let inner = Text::new("a stage of a rate", "");
+        let inner = Text::new("an equation that was made of others", "");
         let text = |number: usize| texts.get(number).copied().unwrap_or(&inner);
         let fields = self.fields.iter().enumerate().map(|(number, field)| Equation {
             computes: Array::New(number),
@@ -241,6 +243,7 @@ impl System {
         let by = (self.stencils.as_slice(), &self.sides(&around));
         let programs = stages::programs(by, &equations, has_source, name)?;
         (self.program, self.stages) = programs;
+        self.check_solves(|work| text(self.fields.len() + work))?;
         let mut totals = std::mem::take(&mut self.totals);
         let around = |array| self.around(array);
         totals.compile((&self.stencils, &self.sides(&around)), &description.totals)?;

@@ -2,19 +2,21 @@
 //! The value of an expression at a point, straight from its tree. In f64 it is the oracle of all engines; with
 //! [intervals](super::interval) it also says what rounding can make of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use super::checked::System;
 use super::description::Table;
 use super::expression::{Array, Function, Node};
+use super::solves;
+use compute::engine::fft::solve::Solver;
 use problem::boundary::{Image, Place, Side};
 use problem::{Dtype, Shape};
 
 /// Numbers of some kind, and how they are computed with.
 pub trait Numbers: Clone {
     /// The kind.
-    type Number: Copy + Send;
+    type Number: Copy + Send + Sync;
     /// A number as an engine has it.
     fn number(&self, value: f64) -> Self::Number;
     /// A stored value.
@@ -29,7 +31,12 @@ pub trait Numbers: Clone {
     fn sum(&self, parts: &[(f64, Self::Number)]) -> Self::Number;
     /// What a table makes of an argument.
     fn table(&self, table: &Table, argument: Self::Number) -> Self::Number;
+    /// The solution at all points of a grid, in C order, of what has these values.
+    fn solved(&self, solver: &Solver, shape: Shape, right: Vec<Self::Number>) -> Vec<Self::Number>;
 }
+
+/// The solutions of solves, each with the value of each point.
+pub type Solved<N> = BTreeMap<Array, Vec<N>>;
 
 /// Plain f64.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +71,10 @@ impl Numbers for Plain {
 
     fn table(&self, table: &Table, argument: f64) -> f64 {
         table.at(argument)
+    }
+
+    fn solved(&self, solver: &Solver, shape: Shape, right: Vec<f64>) -> Vec<f64> {
+        solves::solve(solver, shape.extents()[2], &right)
     }
 }
 
@@ -108,6 +119,8 @@ pub struct Evaluator<'a, N: Numbers, V: ?Sized> {
     pub step: f64,
     /// What the reductions of the system's totals are of the present values, where expressions hold some.
     pub totals: &'a [f64],
+    /// The solutions of the step's solves, where expressions read some.
+    solved: Option<&'a Solved<N::Number>>,
     /// What the step has computed so far: arrays at places in C order.
     computed: Mutex<HashMap<(Array, usize), N::Number>>,
 }
@@ -115,13 +128,20 @@ pub struct Evaluator<'a, N: Numbers, V: ?Sized> {
 impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
     /// An evaluator of a system's expressions, after so many steps.
     pub fn new(system: &'a System, numbers: N, values: &'a V, step: f64) -> Self {
-        Self { system, numbers, values, step, totals: &[], computed: Mutex::default() }
+        let (totals, solved, computed) = (&[] as &[f64], None, Mutex::default());
+        Self { system, numbers, values, step, totals, solved, computed }
     }
 
     /// One that knows what the reductions of the system's totals are.
     #[must_use]
     pub fn knowing(self, totals: &'a [f64]) -> Self {
         Self { totals, ..self }
+    }
+
+    /// One that knows the solutions of the step's solves.
+    #[must_use]
+    pub fn with_solved(self, solved: &'a Solved<N::Number>) -> Self {
+        Self { solved: Some(solved), ..self }
     }
 
     /// The value of a part of an expression at a point (z, y, x), which may lie outside of the grid.
@@ -169,6 +189,7 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
                 let parts: Vec<_> = stencils[*stencil].taps().iter().map(part).collect();
                 self.numbers.sum(&parts)
             }
+            Node::Solve(..) => unreachable!("the solutions of solves are known"),
             Node::Table(table, argument) => {
                 self.numbers.table(&tables[*table], self.at(argument, point))
             }
@@ -247,7 +268,10 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
     }
 
     /// What the step makes of an array at a place in C order.
-    fn computed(&self, array: Array, index: usize) -> N::Number {
+    pub fn computed(&self, array: Array, index: usize) -> N::Number {
+        if let Some(solution) = self.solved.and_then(|all| all.get(&array)) {
+            return self.numbers.computed(solution[index]);
+        }
         let known = || self.computed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = known().get(&(array, index)) {
             return *value;

@@ -53,6 +53,10 @@ pub const EXAMPLES: &[Example] = &[
         "kuramoto-sivashinsky",
         "a flame front that never comes to rest: a work field for the fourth derivative"
     ),
+    example!(
+        "kelvin-helmholtz",
+        "two layers of a liquid that roll up: the flow is solved for in each stage"
+    ),
     example!("membrane", "a drum that is struck: 100,000 steps at once by Fourier transforms"),
 ];
 

@@ -18,7 +18,9 @@
 use super::description::Table;
 use super::evaluate::Numbers;
 use super::expression::{Function, Type};
-use problem::Dtype;
+use super::solves;
+use compute::engine::fft::solve::Solver;
+use problem::{Dtype, Shape};
 
 /// Roundings that a function's own error is worth: those of C libraries are below one unit in the last place,
 /// which is two roundings.
@@ -47,6 +49,8 @@ pub struct Rounding {
     most: f64,
     single: bool,
     sums: SumRounding,
+    /// The unit roundoff of the numbers in which transforms of solves are made.
+    transforms: f64,
     /// The type that values are stored in.
     stored: Dtype,
 }
@@ -77,6 +81,7 @@ impl Rounding {
                 most: f64::MAX,
                 single: false,
                 sums: SumRounding::default(),
+                transforms: f64::EPSILON / 2.0,
                 stored: dtype,
             },
             _ => Self {
@@ -85,6 +90,7 @@ impl Rounding {
                 most: f64::from(f32::MAX),
                 single: true,
                 sums: SumRounding::default(),
+                transforms: f64::EPSILON / 2.0,
                 stored: dtype,
             },
         }
@@ -94,6 +100,12 @@ impl Rounding {
     #[must_use]
     pub fn with_sums(self, sums: SumRounding) -> Self {
         Self { sums, ..self }
+    }
+
+    /// It of an engine that makes transforms in numbers of this type.
+    #[must_use]
+    pub fn with_transforms(self, dtype: Dtype) -> Self {
+        Self { transforms: Self::of(dtype).unit, ..self }
     }
 
     /// Whether the type holds a number.
@@ -259,6 +271,21 @@ impl Numbers for Rounding {
         let ends = [table.at(argument.low), table.at(argument.high)];
         let values: Vec<f64> = ends.into_iter().chain(knots).collect();
         self.rounded(Interval::hull(&values), 2.0)
+    }
+
+    fn solved(&self, solver: &Solver, shape: Shape, right: Vec<Interval>) -> Vec<Interval> {
+        let largest = |it: &Interval| it.low.abs().max(it.high.abs());
+        if !right.iter().all(|it| largest(it).is_finite()) {
+            return vec![ANY; right.len()];
+        }
+        let middle: Vec<f64> = right.iter().map(|it| it.low.midpoint(it.high)).collect();
+        let norm = |of: &dyn Fn(&Interval) -> f64| {
+            right.iter().map(|it| of(it).powi(2)).sum::<f64>().sqrt()
+        };
+        let off = norm(&|it| 0.5 * (it.high - it.low));
+        let off = solver.off(norm(&largest), off, self.transforms);
+        let around = |value: f64| Interval { low: value - off, high: value + off };
+        solves::solve(solver, shape.extents()[2], &middle).into_iter().map(around).collect()
     }
 }
 

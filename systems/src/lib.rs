@@ -70,6 +70,7 @@ mod report;
 mod session;
 mod sides;
 pub mod simulation;
+mod solves;
 mod sourced;
 mod speeds;
 mod sponge;

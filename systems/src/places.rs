@@ -31,6 +31,10 @@ impl Places {
     /// What the next values of some points are computed from, and the points themselves. Nothing where all of each array
     /// is read as fast.
     pub fn before(system: &System, done: usize, points: &[usize]) -> Option<Self> {
+        // A solve reads all points.
+        if system.has_solves() {
+            return None;
+        }
         let next = Once::new(system.fields.iter().map(|field| &field.next));
         let reads = points.par_iter().map(|point| reads(system, &next, done, *point)).collect();
         Self::of(system, reads)

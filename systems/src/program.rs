@@ -69,6 +69,8 @@ pub struct Program {
     pub results: Vec<Value>,
     /// Where each of them is written.
     pub writes: Vec<Array>,
+    /// Whether it is a stage that solves: its result is what it solves for, and what it writes is the solution.
+    pub solves: bool,
 }
 
 impl Program {
@@ -88,9 +90,14 @@ impl Program {
             (Self { scalars: scalars.to_vec(), ..Self::default() }, HashMap::new());
         let mut writer = Writer { stencils, sides, program, calls, sums, beyond, noises };
         for Equation { computes, value, text } in equations {
+            let (value, solves) = match value {
+                Node::Solve(_, right) => (&**right, true),
+                value => (*value, false),
+            };
             let result = writer.write(value, [0; 3]).map_err(|what| text.wrong(what))?;
             writer.program.results.push(result);
             writer.program.writes.push(*computes);
+            writer.program.solves |= solves;
         }
         Ok(writer.program)
     }
@@ -200,6 +207,7 @@ impl Writer<'_> {
                 _ => self.expanded(*stencil, argument, at)?,
             },
             Node::Random(_) => unreachable!("equations hold no random numbers of a start"),
+            Node::Solve(..) => unreachable!("a solve is the whole value of a work field"),
             Node::Number(_) | Node::Time | Node::Step | Node::Total(_) | Node::Table(..) => {
                 unreachable!("it has one value for all points")
             }

@@ -44,6 +44,11 @@ pub trait StepSession: Session {
         0.0
     }
 
+    /// The type in which it makes the transforms of solves.
+    fn transforms(&self) -> Dtype {
+        Dtype::F64
+    }
+
     /// How it sums.
     fn sums(&self) -> SumRounding {
         SumRounding::default()

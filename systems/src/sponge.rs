@@ -70,12 +70,10 @@ pub fn damp(
         damped[index("field", field, &scope.fields)?] = true;
     }
     for work in works {
-        let value = std::mem::replace(&mut work.value, Node::Number(0.0));
-        work.value = damp_earlier(value, &damped, &sponge);
+        work.value = damp_earlier(&work.value, &damped, &sponge);
     }
     for (field, is_damped) in damped.iter().enumerate() {
-        let next = std::mem::replace(&mut fields[field].next, Node::Number(0.0));
-        let next = damp_earlier(next, &damped, &sponge);
+        let next = damp_earlier(&fields[field].next, &damped, &sponge);
         fields[field].next =
             if *is_damped { call(Function::Multiply, [sponge.clone(), next]) } else { next };
     }
@@ -84,19 +82,14 @@ pub fn damp(
 
 /// Earlier levels have been multiplied once more for each step that has passed, those of the start for each step
 /// that is done.
-fn damp_earlier(node: Node, damped: &[bool], sponge: &Node) -> Node {
-    match node {
-        Node::Read(Array::Field { field, level }) if damped[field] && level > 0 => (1..=level)
-            .fold(node, |earlier, steps| call(Function::Multiply, [after(steps, sponge), earlier])),
-        Node::Call(function, parts) => {
-            let parts = parts.into_iter().map(|part| damp_earlier(part, damped, sponge));
-            Node::Call(function, parts.collect())
+fn damp_earlier(node: &Node, damped: &[bool], sponge: &Node) -> Node {
+    node.replaced(&|part| match part {
+        Node::Read(Array::Field { field, level }) if damped[*field] && *level > 0 => {
+            let times = |earlier, steps| call(Function::Multiply, [after(steps, sponge), earlier]);
+            Some((1..=*level).fold(part.clone(), times))
         }
-        Node::Stencil(stencil, part) => {
-            Node::Stencil(stencil, Box::new(damp_earlier(*part, damped, sponge)))
-        }
-        other => other,
-    }
+        _ => None,
+    })
 }
 
 /// What a sponge multiplies by once so many steps are done, and 1 before.

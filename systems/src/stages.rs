@@ -3,13 +3,13 @@
 //! for that. Equations that wait for nothing are the first stage; a stage is computed at all points before the next one.
 //!
 //! An equation that reads another one's value at its own point only is computed in the same stage, right after it, with
-//! the value still in a register, unless a source adds to it afterwards.
+//! the value still in a register, unless a source adds to it afterwards. A solve is a stage by itself.
 
 use std::collections::BTreeSet;
 
 use transform::Stencil;
 
-use super::expression::Array;
+use super::expression::{Array, Node};
 use super::program::{Equation, Program};
 use super::sides::Sides;
 use problem::error::Mistake;
@@ -57,8 +57,14 @@ fn order(
     let Order { stage, done, .. } = order;
     let of = |equation: usize| stage[equation].expect("all were visited");
     let count = (0..equations.len()).map(of).max().map_or(0, |last| last + 1);
-    let in_stage = |stage| done.iter().copied().filter(|it| of(*it) == stage).collect();
-    Ok((0..count).map(in_stage).collect())
+    let solves = |equation: &usize| matches!(equations[*equation].value, Node::Solve(..));
+    let in_stage = |stage| {
+        let all = done.iter().copied().filter(move |it| of(*it) == stage);
+        let (solves, others): (Vec<usize>, Vec<usize>) = all.partition(solves);
+        let others = (!others.is_empty()).then_some(others);
+        others.into_iter().chain(solves.into_iter().map(|solve| vec![solve]))
+    };
+    Ok((0..count).flat_map(in_stage).collect())
 }
 
 struct Order<'a, L, N> {
@@ -92,7 +98,8 @@ impl<L: Fn(Array) -> bool, N: Fn(Array) -> String> Order<'_, L, N> {
         for (array, at_point) in value.computed_reads() {
             let other = self.equations.iter().position(|it| it.computes == array);
             let other = other.expect("each array that is computed has an equation");
-            let together = at_point && !(self.later)(array);
+            let solves = |it: usize| matches!(self.equations[it].value, Node::Solve(..));
+            let together = at_point && !(self.later)(array) && !solves(other) && !solves(equation);
             stage = stage.max(self.visit(other)? + usize::from(!together));
         }
         self.open.pop();

@@ -72,7 +72,7 @@ impl Gpu {
         let device = nth_device(number)?;
         let info = describe(device)?;
         let code = code_for(info.compute_capability)?;
-        Self::with_kernels((number, device), info, code.ptx(), Some(code.chip))
+        Self::with_kernels((number, device), info, vec![code.ptx()], Some(code.chip))
     }
 
     /// The same GPU with a stream of its own, whose work goes before that of this one.
@@ -94,13 +94,25 @@ impl Gpu {
     /// There is no driver or no GPU of that number, or the driver refuses.
     pub fn open_with(number: usize, ptx: &str) -> Result<Self, Error> {
         let device = nth_device(number)?;
-        Self::with_kernels((number, device), describe(device)?, ptx.to_owned(), None)
+        Self::with_kernels((number, device), describe(device)?, vec![ptx.to_owned()], None)
+    }
+
+    /// The GPU of that number, with other kernels beside those that this program carries.
+    ///
+    /// # Errors
+    /// As [`Gpu::open_nth`].
+    pub fn open_beside_carried(number: usize, ptx: &str) -> Result<Self, Error> {
+        let device = nth_device(number)?;
+        let info = describe(device)?;
+        let code = code_for(info.compute_capability)?;
+        let all = vec![ptx.to_owned(), code.ptx()];
+        Self::with_kernels((number, device), info, all, Some(code.chip))
     }
 
     fn with_kernels(
         (number, device): (usize, cust::device::Device),
         info: DeviceInfo,
-        ptx: String,
+        ptx: Vec<String>,
         chip: Option<Chip>,
     ) -> Result<Self, Error> {
         let context = Context::new(device).map_err(failed("open a context"))?;

@@ -9,9 +9,9 @@ use problem::Error;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The kernels of a PTX, translated when they are first asked for.
+/// The kernels of some PTX, translated when they are first asked for.
 pub struct Modules {
-    ptx: String,
+    ptx: Vec<String>,
     /// Shared memory, in bytes, that one block can ask for.
     most_shared_bytes: u32,
     /// By name; never removed before the end.
@@ -20,7 +20,7 @@ pub struct Modules {
 
 impl Modules {
     /// None of them translated yet.
-    pub fn new(ptx: String, most_shared_bytes: u32) -> Self {
+    pub fn new(ptx: Vec<String>, most_shared_bytes: u32) -> Self {
         Self { ptx, most_shared_bytes, loaded: RefCell::default() }
     }
 
@@ -33,8 +33,9 @@ impl Modules {
     pub fn function(&self, name: &str) -> Result<Function<'_>, Error> {
         let mut loaded = self.loaded.borrow_mut();
         if !loaded.contains_key(name) {
-            let ptx = entry(&self.ptx, name)
-                .ok_or_else(|| failed(&format!("find the kernel {name}"))("there is none"))?;
+            let ptx = self.ptx.iter().find_map(|ptx| entry(ptx, name));
+            let ptx =
+                ptx.ok_or_else(|| failed(&format!("find the kernel {name}"))("there is none"))?;
             let registers = ModuleJitOption::MaxRegisters(kernels_gpu::MOST_REGISTERS);
             let module = Module::from_ptx(ptx, &[registers]).map_err(failed("load a kernel"))?;
             let kernel = module.get_function(name).map_err(failed("find a kernel"))?;

@@ -64,6 +64,8 @@ pub enum Node {
     Stencil(usize, Box<Node>),
     /// A table, by its index.
     Table(usize, Box<Node>),
+    /// What a stencil, by its index, makes this of: the whole value of a work field.
+    Solve(usize, Box<Node>),
 }
 
 impl Node {
@@ -116,7 +118,8 @@ impl Node {
             | Self::Random(_)
             | Self::Noise(_)
             | Self::Read(_)
-            | Self::Stencil(..) => false,
+            | Self::Stencil(..)
+            | Self::Solve(..) => false,
             Self::Call(_, arguments) => arguments.iter().all(Self::is_uniform),
             Self::Table(_, argument) => argument.is_uniform(),
         }
@@ -154,6 +157,9 @@ impl Node {
             Self::Table(number, argument) => {
                 Self::Table(*number, Box::new(argument.replaced(other)))
             }
+            Self::Solve(number, argument) => {
+                Self::Solve(*number, Box::new(argument.replaced(other)))
+            }
             leaf => leaf.clone(),
         }
     }
@@ -171,7 +177,7 @@ impl Node {
                 }
                 Node::Call(_, parts) => parts.iter().for_each(|it| note(it, at_point, found)),
                 Node::Stencil(_, part) => note(part, false, found),
-                Node::Table(_, part) => note(part, at_point, found),
+                Node::Table(_, part) | Node::Solve(_, part) => note(part, at_point, found),
                 _ => (),
             }
         }
@@ -185,7 +191,9 @@ impl Node {
         see(self);
         match self {
             Self::Call(_, arguments) => arguments.iter().for_each(|part| part.visit(see)),
-            Self::Stencil(_, argument) | Self::Table(_, argument) => argument.visit(see),
+            Self::Stencil(_, argument) | Self::Table(_, argument) | Self::Solve(_, argument) => {
+                argument.visit(see)
+            }
             _ => (),
         }
     }

@@ -15,6 +15,8 @@ use crate::near::near;
 use crate::noise::Noise;
 use crate::text::Text;
 
+mod solve;
+
 /// What an expression is for, and with that what may stand in it: each allows at least what one before it does,
 /// but for what its words say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -109,7 +111,7 @@ const WORDS: [&str; 6] = ["and", "or", "not", "prev", "prev2", "random"];
 /// Values that every system has, unless it calls something else so.
 const VALUES: [&str; 9] = ["x", "y", "z", "t", "n", "pi", "ix", "iy", "iz"];
 /// Functions besides those of numbers, unless the system calls something so.
-const OTHERS: [&str; 3] = ["new", "noise", "normal"];
+const OTHERS: [&str; 4] = ["new", "noise", "normal", "solve"];
 
 /// Whether a name means one thing in every system, so that nothing else may have it.
 #[must_use]
@@ -458,6 +460,7 @@ impl Check<'_> {
                     self.noise(name, arguments, syntax)?
                 }
                 "ricker" => self.ricker(arguments, syntax)?,
+                "solve" if !self.scope.has(name) => return Err(self.no_solve(syntax)),
                 _ => self.composed(name, arguments, syntax)?,
             }
         };

@@ -53,6 +53,9 @@ impl Names<'_> {
             Node::Stencil(stencil, part) => {
                 format!("{}({})", (self.stencil)(*stencil), inner(part))
             }
+            Node::Solve(stencil, part) => {
+                format!("solve({}, {})", (self.stencil)(*stencil), inner(part))
+            }
             Node::Table(_, part) => format!("a table of {}", inner(part)),
             Node::Call(Function::PowerOf(power), parts) => {
                 format!("{}^{power}", self.text(&parts[0], 9))

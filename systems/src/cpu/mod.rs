@@ -12,12 +12,14 @@ use std::time::{Duration, Instant};
 
 use fearless_simd::Level;
 use half::{bf16, f16};
+use num_complex::Complex64;
 use rayon::prelude::*;
 use x86_writer::Row;
 
 use self::code::{Code, Reads};
 use self::compiled::Compiled;
 use self::pass::{Numbers, Pass, Widened};
+use self::solve::Solving;
 use self::stored::Stored;
 use self::window::Windows;
 use super::budget;
@@ -48,6 +50,7 @@ mod noise;
 mod pass;
 mod real;
 mod run;
+mod solve;
 mod step;
 mod stored;
 mod window;
@@ -122,6 +125,7 @@ fn bytes(system: &System) -> u128 {
     let works: u128 = (0..system.works.len()).map(|it| of_array(Array::Work(it))).sum();
     let value = stored(system).bytes() as u128;
     (fields + coefficients + works + system.shape.points() as u128) * value
+        + system.bytes_of_solves()
 }
 
 /// Points of a grid and what is around it, at most.
@@ -210,6 +214,8 @@ impl Layouts {
 struct Cpu<T: Stored> {
     system: System,
     stages: Vec<Stage<T>>,
+    /// Memory in which solves transform.
+    spectra: Vec<Complex64>,
     layouts: Layouts,
     /// What no thread widens into now.
     widened: Mutex<Vec<Widened<T::Computed>>>,
@@ -235,6 +241,8 @@ struct Cpu<T: Stored> {
 
 /// What is computed at all points before the next stage of a step begins.
 struct Stage<T: Stored> {
+    /// Its solve, if it is one.
+    solving: Option<Solving>,
     code: Code<T::Computed>,
     /// As machine code, where the processor takes it.
     compiled: Option<Compiled<T::Computed>>,
@@ -253,8 +261,9 @@ struct Stage<T: Stored> {
 }
 
 impl<T: Stored> Stage<T> {
-    /// The stage that computes a program of a system, with these layouts of arrays; one that streams writes past the caches.
-    fn new(system: &System, program: &Program, layouts: &Layouts, streams: bool) -> Self {
+    /// A stage of a system by its number, with these layouts of arrays; one that streams writes past the caches.
+    fn new(system: &System, number: usize, layouts: &Layouts, streams: bool) -> Self {
+        let program = &system.stages[number];
         let windows = T::is_narrow().then(|| Windows::new(program, |array| *layouts.get(array)));
         let place = |array, offset| match &windows {
             Some(windows) => windows.distance(array, offset),
@@ -278,6 +287,7 @@ impl<T: Stored> Stage<T> {
             _ => false,
         };
         Self {
+            solving: Solving::of_stage(system, number),
             compiled: Compiled::new(
                 &code,
                 (system, program.writes.len()),
@@ -353,11 +363,12 @@ impl<T: Stored> Cpu<T> {
         let is_large = bytes(&system) > caches::last_level() as u128;
         let follows = system.is_staged() && check_together(&system).is_ok();
         let streams = depth == 1 && is_large && !follows;
-        let of_stage = |program| Stage::new(&system, program, &layouts, streams);
-        let stages: Vec<Stage<T>> = system.stages.iter().map(of_stage).collect();
+        let of_stage = |number| Stage::new(&system, number, &layouts, streams);
+        let stages: Vec<Stage<T>> = (0..system.stages.len()).map(of_stage).collect();
         let are_compiled = stages.iter().all(|stage| stage.compiled.is_some());
         Self {
             stages,
+            spectra: Vec::new(),
             widened: Mutex::default(),
             layouts,
             arrays,
@@ -430,8 +441,12 @@ impl<T: Stored> Cpu<T> {
                 }
             }
         } else {
+            let mut spectra = std::mem::take(&mut self.spectra);
             for stage in &self.stages {
-                Pass::single((self, stage), &mut arrays, &numbers);
+                match &stage.solving {
+                    Some(solving) => solving.solve(&self.layouts, &mut arrays, &mut spectra),
+                    None => Pass::single((self, stage), &mut arrays, &numbers),
+                }
                 for array in &stage.writes {
                     if let Some(halo) = self.halo_of(*array) {
                         halo.close_around(arrays.written(*array), parallel);
@@ -439,6 +454,7 @@ impl<T: Stored> Cpu<T> {
                 }
             }
             arrays.fields.iter_mut().for_each(|levels| levels.rotate_right(1));
+            self.spectra = spectra;
         }
         self.arrays = arrays;
         self.done += steps;
@@ -518,6 +534,7 @@ fn check_together(system: &System) -> Result<usize, String> {
     let [nz, ny, _] = system.shape.extents();
     let [planes, ..] = system.program.reach(|_| true);
     let reach = rows_of_a_step(system);
+    system.check_solves_nothing()?;
     if nz > 1 || planes > 0 || ny == 1 {
         let what = "steps are taken together on grids of two axes, where no other plane is read";
         return Err(what.to_owned());

@@ -29,6 +29,7 @@ impl Family for March {
 
 fn one(run: &Run) -> Result<Way, Refusal> {
     super::step::check_one(run)?;
+    run.system.check_solves_nothing().map_err(system)?;
     let machine = run.hardware.gpu()?;
     let (march, seconds) = gpu::March::best(run.system, machine).map_err(system)?;
     let launch = Launch::March(march);

@@ -45,6 +45,10 @@ pub fn check_one(run: &Run) -> Result<(), Refusal> {
 fn one(run: &Run) -> Result<Way, Refusal> {
     check_one(run)?;
     let machine = run.hardware.gpu()?;
+    if run.system.has_solves() {
+        run.hardware.carries()?;
+        gpu::cost::solves(run.system, machine).map_err(system)?;
+    }
     Launch::Step.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
     Ok(on_a_gpu(&Step, Launch::Step, run.system, gpu::cost::tiled(run.system, machine)))
 }

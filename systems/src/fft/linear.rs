@@ -57,6 +57,7 @@ pub fn frozen_sums(system: &System, frozen: &Frozen) -> Result<Vec<Sum>, String>
 }
 
 fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String> {
+    system.check_solves_nothing()?;
     if frozen.is_none() && system.is_staged() {
         whole_step(system)?;
     }

@@ -42,7 +42,10 @@ pub fn stepped(system: &System, steps: usize) -> f64 {
     let together = cpu::depth(system).unwrap_or(1) as f64;
     let moved = speeds.byte_ns * (arrays * system.dtype.bytes()) as f64 / together;
     let one = one + speeds.field_ns * system.fields.len() as f64 + moved;
-    steps as f64 * system.shape.points() as f64 * one * 1e-9 / cores(system)
+    let one = system.shape.points() as f64 * one * 1e-9;
+    let solves = system.solves().filter_map(|(_, solve, _)| solve.axes().ok());
+    let solves = solves.map(|axes| length::of_transforms(axes.map(|axis| axis.length)));
+    steps as f64 * (one + solves.sum::<f64>()) / cores(system)
 }
 
 /// Rows are what cores share.

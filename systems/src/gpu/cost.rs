@@ -8,7 +8,10 @@ use super::geometry::Geometry;
 use super::tile::{Tile, TileState, instructions};
 use super::windows;
 use crate::checked::System;
+use crate::expression::Array;
 use crate::speeds::{GPU, seconds};
+use compute::engine::fft::on_gpu::solve;
+use compute::engine::fft::solve::Solve;
 use problem::{Dtype, Region};
 
 /// Words of a value that is computed.
@@ -39,7 +42,26 @@ pub fn tiled(system: &System, machine: &Machine) -> f64 {
     let cycles = (point_instructions(system) * words(system)) as f64 / GPU.cycle.instructions;
     let rate = speeds.on_chip * machine.clock_hz * machine.multiprocessors as f64;
     let near_sides = near_sides(system, machine, &geometry);
-    (launches * GPU.launch()).max(memory).max(cycles * points / rate) + near_sides
+    let solves = solves(system, machine).unwrap_or_default();
+    (launches * GPU.launch()).max(memory).max(cycles * points / rate) + near_sides + solves
+}
+
+/// Predicted seconds of the solves of a step: transforms of all points of a torus, and copies of grids.
+///
+/// # Errors
+/// Why a GPU takes one of them not.
+pub fn solves(system: &System, machine: &Machine) -> Result<f64, String> {
+    /// Transforms along each axis, there and back.
+    const LAUNCHES: f64 = 8.0;
+    let number = if system.dtype == Dtype::F64 { 8.0 } else { 4.0 };
+    let of_solve = |(_, solve, _): (usize, Solve, [Array; 2])| {
+        solve::bytes(&solve, system.dtype, machine.shared_bytes_per_block)?;
+        let lengths = solve.axes()?.map(|axis| axis.length as f64);
+        let copies = 4.0 * system.dtype.bytes() as f64 * system.shape.points() as f64;
+        let moved = lengths.iter().product::<f64>() * GPU.jump.moved * number + copies;
+        Ok(moved / machine.copy_bytes_per_s + LAUNCHES * GPU.launch())
+    };
+    system.solves().map(of_solve).sum()
 }
 
 /// Of that of a grid of three axes what points near sides take, which look up where their neighbours are.

@@ -10,6 +10,8 @@ use super::target::Target;
 use compute::device::cuda::entry;
 use compute::device::generated::{Addresses, MOST_ADDRESSES, call};
 use compute::device::{Device, Gpu, Launch, Look, Memory, Order, Packing, Rows, code_for, first};
+use compute::engine::fft::on_gpu::solve;
+use compute::engine::fft::solve::Solve;
 use compute::engine::on_gpu::Ghosts;
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::wide2d::finished::{Parameters, spliced};
@@ -20,6 +22,7 @@ use problem::{Dtype, Error, Region, Shape};
 pub struct OnDevice {
     arrays: Vec<Memory>,
     look: Look,
+    solves: Vec<solve::OnDevice>,
     // Dropped after what was allocated on it.
     gpu: Rc<Gpu>,
 }
@@ -39,6 +42,14 @@ impl OnDevice {
     /// There is no driver or no GPU, or the driver refuses.
     pub fn open(ptx: &str) -> Result<Self, Error> {
         Self::open_nth(0, ptx)
+    }
+
+    /// The first GPU, with this PTX beside the kernels that this program carries.
+    ///
+    /// # Errors
+    /// As [`OnDevice::open`]; no kernels of this program run on it.
+    pub fn open_beside_carried(ptx: &str) -> Result<Self, Error> {
+        Ok(Self::on(Gpu::open_beside_carried(0, ptx)?))
     }
 
     /// The GPU of this number, with this PTX.
@@ -62,7 +73,8 @@ impl OnDevice {
 
 impl OnDevice {
     fn on(gpu: Gpu) -> Self {
-        Self { arrays: Vec::new(), look: Look::default(), gpu: Rc::new(gpu) }
+        let (arrays, look, solves) = (Vec::new(), Look::default(), Vec::new());
+        Self { arrays, look, solves, gpu: Rc::new(gpu) }
     }
 
     /// The GPU.
@@ -118,6 +130,24 @@ impl Target for OnDevice {
     ) -> Result<(), Error> {
         let call = call(stage, Addresses(addresses));
         self.gpu.launch(&Launch { call: &call, extents, order: Order::After })
+    }
+
+    fn prepare_solve(&mut self, solve: &Solve, dtype: Dtype) -> Result<usize, Error> {
+        self.solves.push(solve::OnDevice::new(&*self.gpu, solve, dtype)?);
+        Ok(self.solves.len() - 1)
+    }
+
+    fn solve(
+        &mut self,
+        number: usize,
+        [right, solution]: [usize; 2],
+        rows: Rows,
+    ) -> Result<(), Error> {
+        let (solve, gpu) = (&self.solves[number], &*self.gpu);
+        let whole = Region::whole(solve.shape());
+        gpu.copy_rows((&self.arrays[right], rows), solve.given().rows_of(0, whole))?;
+        solve.launch(gpu)?;
+        gpu.copy_rows(solve.solution().rows_of(0, whole), (&self.arrays[solution], rows))
     }
 
     fn sweep(

@@ -10,9 +10,12 @@ use ptx_sim::{Memory, Program};
 use super::kernel::Kernel;
 use super::target::Target;
 use crate::checked::System;
+use crate::solves;
 use compute::device::Rows;
 use compute::device::generated::{MOST_ADDRESSES, TOTALS};
-use problem::Error;
+use compute::engine::fft::solve::{Solve, Solver};
+use problem::values::Element;
+use problem::{Dtype, Error, with_dtype};
 
 /// The most points: of the built-in systems a step of so many takes some ten seconds.
 const MOST_POINTS: usize = 1 << 18;
@@ -21,6 +24,7 @@ const MOST_POINTS: usize = 1 << 18;
 pub struct Emulated {
     stages: Vec<Stage>,
     totals: Option<Stage>,
+    solvers: Vec<(Solver, Dtype)>,
     memory: Memory,
 }
 
@@ -66,7 +70,7 @@ impl Emulated {
             written: kernel.written.len(),
         };
         let totals = of_totals().map(stage);
-        Self { stages: steps().map(stage).collect(), totals, memory }
+        Self { stages: steps().map(stage).collect(), totals, solvers: Vec::new(), memory }
     }
 
     /// The bytes of all arrays.
@@ -119,6 +123,36 @@ impl Target for Emulated {
         }
         self.memory.end();
         Ok(())
+    }
+
+    /// By the transforms of the CPU: those of a GPU are emulated by themselves (`compute::engine::fft::on_gpu::solve`).
+    fn prepare_solve(&mut self, solve: &Solve, dtype: Dtype) -> Result<usize, Error> {
+        let unsupported = |reason| Error::Unsupported { engine: ENGINE, reason };
+        self.solvers.push((Solver::new(solve).map_err(unsupported)?, dtype));
+        Ok(self.solvers.len() - 1)
+    }
+
+    fn transforms(&self, _: Dtype) -> Dtype {
+        Dtype::F64
+    }
+
+    fn solve(
+        &mut self,
+        number: usize,
+        [right, solution]: [usize; 2],
+        rows: Rows,
+    ) -> Result<(), Error> {
+        let (solver, dtype) = &self.solvers[number];
+        let count = rows.planes * rows.rows;
+        with_dtype!(*dtype, E => {
+            let nx = rows.width / size_of::<E>();
+            let mut values = vec![E::default(); count * nx];
+            self.read(right, rows, bytemuck::cast_slice_mut(&mut values))?;
+            let values: Vec<f64> = values.iter().map(|value| Element::to_f64(*value)).collect();
+            let solved = solves::solve(solver, nx, &values);
+            let solved: Vec<E> = solved.into_iter().map(E::from_f64).collect();
+            self.write(solution, rows, bytemuck::cast_slice(&solved))
+        })
     }
 
     fn sweep(&mut self, _: Entry<Parameters>, _: Extents, _: Parameters) -> Result<(), Error> {

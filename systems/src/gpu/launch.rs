@@ -8,8 +8,10 @@ use super::tile::{Tile, TileState};
 use crate::checked::System;
 use crate::expression::Array;
 use compute::device::generated::MOST_STAGES;
+use compute::engine::fft::on_gpu::solve;
 use problem::Error;
 use problem::memory::Bytes;
+use transform::machine::Machine;
 
 /// What a launch does.
 #[derive(Clone, Debug)]
@@ -93,8 +95,8 @@ impl Launch {
         launches.into_iter().try_for_each(|arrays| kernel::check(system, arrays, &geometry))
     }
 
-    /// Bytes of all arrays with a value for each point: of each field its levels and those that are to take the next, and
-    /// coefficients.
+    /// Bytes of all arrays with a value for each point: of each field its levels and those that are to take the next,
+    /// coefficients, and what solves take.
     pub fn bytes(&self, system: &System) -> u128 {
         let levels = system.fields.iter().map(|field| {
             let next = if matches!(self, Self::Chain(_)) { field.levels } else { 1 };
@@ -102,7 +104,12 @@ impl Launch {
         });
         let count = levels.sum::<usize>() + system.coefficients.len() + system.works.len();
         let values = self.geometry(system).values();
-        count as u128 * values as u128 * system.dtype.bytes() as u128
+        let shared = Machine::h200().shared_bytes_per_block;
+        let solves = system
+            .solves()
+            .map(|(_, solve, _)| solve::bytes(&solve, system.dtype, shared).unwrap_or_default());
+        let solves = solves.sum::<u128>();
+        count as u128 * values as u128 * system.dtype.bytes() as u128 + solves
     }
 
     /// Checks that the arrays fit into a GPU's memory, before any of it is taken.

@@ -84,7 +84,10 @@ pub fn session(
         let session = OnTarget::new(system, kernel, beginning, target)?;
         return Ok(Box::new(session.sweeping((**sweep).clone())?));
     }
-    let target = device::OnDevice::open(&kernel.ptx())?;
+    let target = match system.has_solves() {
+        true => device::OnDevice::open_beside_carried(&kernel.ptx())?,
+        false => device::OnDevice::open(&kernel.ptx())?,
+    };
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
+use compute::engine::fft::solve::Solve;
 use compute::engine::on_gpu::Ghosts;
 use problem::observe::PendingCopy;
 use problem::{Dtype, Error, Region, Shape};
@@ -29,6 +30,18 @@ pub trait Target {
         extents: Extents,
         addresses: [u64; MOST_ADDRESSES],
     ) -> Result<(), Error>;
+    /// Gets ready for a solve; its number.
+    fn prepare_solve(&mut self, _solve: &Solve, _dtype: Dtype) -> Result<usize, Error> {
+        unreachable!("systems with solves are not launched on it")
+    }
+    /// Queues a solve, by its number: of what lies in rows of one array, into rows of another.
+    fn solve(&mut self, _number: usize, _arrays: [usize; 2], _rows: Rows) -> Result<(), Error> {
+        unreachable!("systems with solves are not launched on it")
+    }
+    /// The type in which solves of values of a type are transformed.
+    fn transforms(&self, dtype: Dtype) -> Dtype {
+        if dtype == Dtype::F64 { Dtype::F64 } else { Dtype::F32 }
+    }
     /// Queues a launch of a sweep.
     fn sweep(
         &mut self,

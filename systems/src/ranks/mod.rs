@@ -68,6 +68,9 @@ pub fn session(
 ) -> Result<Box<dyn StepSession>, Error> {
     let on = on(engine, sharing)?;
     check(sharing, &on)?;
+    if let Err(what) = system.check_solves_nothing() {
+        return Err(Error::Split { reason: format!("{what}, of which a rank has a part") });
+    }
     if matches!(on, On::Cpu) {
         if !system.chain.allows_one() {
             let reason = "ranks take the steps of systems one at a time on the CPU".into();

@@ -24,6 +24,8 @@ pub struct Draw {
     order: Order,
     /// What the step has computed before what is drawn now.
     computed: Vec<String>,
+    /// Whether work fields may be solved for.
+    solves: bool,
 }
 
 /// How a step of a drawn system computes.
@@ -62,6 +64,19 @@ pub fn in_stages(seed: u64, reach: i32) -> Description {
     if seed.is_multiple_of(3) { by_rates(seed, reach) } else { in_turn(seed, reach) }
 }
 
+/// One whose step has stages, some of which solve, if by chance some do; `even` rows can be transformed by a GPU.
+pub fn with_solves(seed: u64, reach: i32, even: bool) -> Description {
+    let order = if seed.is_multiple_of(3) { Order::ByRates } else { Order::InTurn };
+    let mut drawn = Draw { order, solves: true, ..Draw::new(seed, reach) }.system();
+    if even {
+        let sizes = [4, 6, 8, 10, 12];
+        let size = drawn.size.iter_mut().enumerate();
+        size.for_each(|(axis, extent)| *extent = sizes[(*extent + axis) % 5]);
+        drawn.sources.clear();
+    }
+    drawn
+}
+
 /// One on a grid of so many axes, whose stencils read so far.
 pub fn of_axes(dims: usize, seed: u64, reach: i32) -> Description {
     Draw { dims, ..Draw::new(seed, reach) }.system()
@@ -93,8 +108,18 @@ impl Draw {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
         let coefficients = random.random_range(0..=2);
-        let (shared, order, computed) = (false, Order::Together, Vec::new());
-        Self { random, dims, fields, coefficients, stencils, shared, reach, order, computed }
+        Self {
+            random,
+            dims,
+            fields,
+            coefficients,
+            stencils,
+            shared: false,
+            reach,
+            order: Order::Together,
+            computed: Vec::new(),
+            solves: false,
+        }
     }
 
     fn below(&mut self, end: usize) -> usize {
@@ -124,6 +149,10 @@ impl Draw {
             let own = self.stencil();
             drawn = drawn.stencil(&format!("s{stencil}"), own);
         }
+        if self.solves {
+            let own = self.inverted();
+            drawn = drawn.stencil("inverted", own);
+        }
         let (arguments, values) = (vec![0.0, 0.3, 0.4, 2.0], vec![0.1, -0.5, 0.7, 0.2]);
         drawn
             .tables
@@ -142,8 +171,12 @@ impl Draw {
         for field in 0..self.fields {
             if self.order != Order::Together && self.one_in(2) {
                 let name = format!("w{field}");
-                let (value, boundary) = (self.expression(3), self.boundary());
-                drawn = drawn.work_with(&name, format!("max(-1, min({value}, 1))"), &boundary);
+                let value = format!("max(-1, min({}, 1))", self.expression(3));
+                let (value, boundary) = match self.solves && self.one_in(2) {
+                    true => (format!("solve(inverted, {value})"), self.sides_of_a_solve()),
+                    false => (value, self.boundary()),
+                };
+                drawn = drawn.work_with(&name, value, &boundary);
                 self.computed.push(name);
             }
             let (start, boundary) = (self.start(), self.boundary());
@@ -278,6 +311,34 @@ impl Draw {
 
     fn boundary(&mut self) -> String {
         self.sides(11)
+    }
+
+    /// A stencil whose inverse makes no value larger than 1.25 times the largest of what it is solved for.
+    fn inverted(&mut self) -> Stencil {
+        let mut taps = vec![Tap { offset: [0; 3], weight: 2.0 }];
+        for axis in 3 - self.dims..3 {
+            let weight = self.random.random_range(-0.2..0.2);
+            for step in [-1, 1] {
+                let mut offset = [0; 3];
+                offset[axis] = step;
+                taps.push(Tap { offset, weight });
+            }
+        }
+        Stencil::new("inverted", self.dims, taps).unwrap()
+    }
+
+    /// Sides that solves of it take.
+    fn sides_of_a_solve(&mut self) -> String {
+        let kinds = ["zero", "reflect", "edge", "symmetric"];
+        let mut parts = Vec::new();
+        for axis in &AXES[3 - self.dims..] {
+            let [low, high] = [(); 2].map(|()| kinds[self.below(4)]);
+            parts.push(match self.one_in(3) {
+                true => format!("{axis}:periodic"),
+                false => format!("{axis}-:{low},{axis}+:{high}"),
+            });
+        }
+        parts.join(",")
     }
 
     /// A boundary with the first so many kinds of sides: of images that are changed from the sixth on, of expressions from the

@@ -11,6 +11,7 @@ mod noise;
 mod points;
 mod random;
 mod sides;
+mod solves;
 mod staged;
 mod sums;
 pub mod totals;

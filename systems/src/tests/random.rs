@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random systems, each step against the same step in f64: every value within what rounding can make of it.
 
-use super::draw::{in_stages, many, system};
+use super::draw::{in_stages, many, system, with_solves};
 use crate::{Description, System, SystemSimulation};
 use rayon::prelude::*;
 use std::path::Path;
@@ -20,6 +20,12 @@ fn any_system_agrees_with_the_oracle() {
 #[test]
 fn any_order_of_a_step_agrees_with_the_oracle() {
     agree(|seed| in_stages(seed, 4));
+}
+
+/// Work fields that are solved for, among others.
+#[test]
+fn any_solve_agrees_with_the_oracle() {
+    agree(|seed| with_solves(seed, 3, false));
 }
 
 /// Checks systems that are drawn so.

@@ -346,6 +346,7 @@ fn examples_are_listed_written_and_computed() {
         "shallow-water",
         "fitzhugh-nagumo",
         "kuramoto-sivashinsky",
+        "kelvin-helmholtz",
         "membrane",
     ] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");

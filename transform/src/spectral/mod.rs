@@ -8,6 +8,7 @@
 //! | [`power`] | `λ^T` and `1 + λ + … + λ^(T−1)` for all waves of a torus, to the last digits |
 //! | [`coupled`] | powers of small matrices: several fields, earlier levels |
 //! | [`double`] | numbers of twice the digits, which these are made of |
+//! | [`inverse`](mod@inverse) | `1 / λ`: which waves have none, and how large it is |
 //! | [`error`] | what rounding can cause |
 //! | [`spread`](mod@spread) | how far many steps carry a value, but for less than rounding |
 //! | [`smooth`] | lengths that transforms are fast at |
@@ -19,10 +20,12 @@ pub mod axis;
 pub mod coupled;
 pub mod double;
 pub mod error;
+pub mod inverse;
 pub mod power;
 pub mod smooth;
 pub mod spread;
 
 pub use axis::{Axis, End, Lengths, Side, ends};
+pub use inverse::Inverse;
 pub use power::{Line, Powers};
 pub use spread::{Fading, LeftOut, spread};

@@ -44,8 +44,12 @@ pub struct Powers {
     odd: bool,
     /// Whether weights at opposite offsets are the same: then λ is real.
     real: bool,
-    /// `Σ w − 1`.
+    /// `Σ w − 1`; of inverses `Σ w`.
     excess: f64,
+    /// Whether waves are divided by the symbol, instead of multiplied by its power.
+    inverse: bool,
+    /// Symbols up to this size are 0 but for rounding.
+    least: f64,
     /// Whether λ is real and the same for a wave and the opposite one along (z, y, x).
     even: [bool; 3],
     /// Weights, with the place of their offset in the tables of (z, y, x).
@@ -71,6 +75,17 @@ impl Powers {
     /// For a torus of these lengths (z, y, x) and so many steps.
     #[must_use]
     pub fn new(stencil: &Stencil, lengths: [usize; 3], steps: usize) -> Self {
+        Self::of(stencil, lengths, steps, false)
+    }
+
+    /// Inverses of the symbol, `1 / λ`, and 0 where λ is: as "powers" that are multiplied with, they solve S(w) = f for w
+    /// ([`inverse`](super::inverse)).
+    #[must_use]
+    pub fn inverse(stencil: &Stencil, lengths: [usize; 3]) -> Self {
+        Self::of(stencil, lengths, 1, true)
+    }
+
+    fn of(stencil: &Stencil, lengths: [usize; 3], steps: usize, inverse: bool) -> Self {
         let weights = || stencil.taps().iter().map(|tap| tap.weight);
         let real = is_symmetric(stencil);
         let total = exact_sum(weights().collect());
@@ -93,15 +108,18 @@ impl Powers {
             let along: Vec<f64> = offsets[axis].iter().map(along).collect();
             let moments = offsets[axis].iter().zip(&along).map(|(&o, w)| w * f64::from(o));
             // Without a sum to speak of there is no drift, and no wave that lives long for its sake.
-            let drifts = !real && total.abs() > 0.25 * stencil.gain();
+            let drifts = !inverse && !real && total.abs() > 0.25 * stencil.gain();
             let drift = if drifts { moments.sum::<f64>() / total } else { 0.0 };
             let (length, offsets) = (lengths[axis], &offsets[axis]);
             let waves = if axis == 2 { length / 2 + 1 } else { length };
             Waves::new((length, waves), offsets, &along, drift, steps)
         });
         let mut terms: Vec<f64> = weights().collect();
-        terms.push(-1.0);
+        // With it q is λ itself, and small ones keep their digits.
+        terms.extend((!inverse).then_some(-1.0));
         Self {
+            inverse,
+            least: GONE * stencil.gain(),
             steps: steps as f64,
             odd: steps % 2 == 1,
             real,
@@ -214,10 +232,22 @@ impl Line<'_> {
         self.fixed + self.waves.second[k] + parts.sum::<Complex64>()
     }
 
-    /// `λ^T` of a wave.
+    /// `λ` of a wave, of which inverses are.
+    pub(super) fn symbol(&self, k: usize) -> Complex64 {
+        assert!(self.powers.inverse, "of inverses only");
+        let q = self.q(k);
+        if self.powers.real { Complex64::from(q.re) } else { q }
+    }
+
+    /// `λ^T` of a wave, or `1 / λ`.
     #[must_use]
     pub fn power(&self, k: usize) -> Complex64 {
-        let Powers { steps, odd, real, .. } = *self.powers;
+        let Powers { steps, odd, real, inverse, .. } = *self.powers;
+        if inverse {
+            let symbol = self.symbol(k);
+            let is_gone = symbol.norm() <= self.powers.least;
+            return if is_gone { Complex64::ZERO } else { symbol.inv() };
+        }
         let q = self.q(k);
         if real {
             return Complex64::from(real_power(q.re, steps, odd));
@@ -254,6 +284,9 @@ impl Line<'_> {
         (self.power(k) - 1.0) / step
     }
 }
+
+/// What rounding of the weights can leave of a symbol that is 0, over the sum of their sizes.
+const GONE: f64 = 16.0 * f64::EPSILON;
 
 /// The logarithm of what is left of a wave that counts as gone, 10^−269: numbers that are smaller still are slow to
 /// compute with.

@@ -24,6 +24,7 @@ mod jump;
 pub mod length;
 pub mod on_gpu;
 mod rim;
+pub mod solve;
 mod source;
 pub mod torus;
 pub mod transform;

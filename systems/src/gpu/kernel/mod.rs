@@ -82,6 +82,9 @@ fn addresses(system: &System, arrays: usize, written: usize) -> usize {
 pub struct Kernel {
     /// The PTX.
     pub text: String,
+    /// Whether it stands for a stage that solves, which kernels of transforms compute: it has the array of what is solved
+    /// for, and that of the solution.
+    pub solves: bool,
     /// Who computes what.
     pub geometry: Geometry,
     /// The arrays that it reads, in the order of their addresses; after them come those that fields' next values
@@ -154,7 +157,7 @@ impl Kernel {
 
     /// The PTX of it and those that follow.
     pub fn ptx(&self) -> String {
-        let steps = [self].into_iter().chain(&self.after).zip(NAMES);
+        let steps = [self].into_iter().chain(&self.after).zip(NAMES).filter(|(it, _)| !it.solves);
         let totals = self.totals.iter().map(|it| (&*it.kernel, NAMES[TOTALS]));
         let all: Vec<(&Self, &str)> = steps.chain(totals).collect();
         let digits = ptx_writer::functions::digits();
@@ -233,6 +236,7 @@ impl Kernel {
         let (tile, receivers) = (chain.map(|(tile, _)| tile), system.receivers.len());
         let (after, totals) = (Vec::new(), None);
         Ok(Self {
+            solves: system.program.solves,
             text,
             geometry,
             arrays,

@@ -121,6 +121,7 @@ impl Kernel {
         let shared_bytes = THREADS * PARTIAL * folds.len();
         let (written, after) = (Vec::new(), Vec::new());
         Ok(Self {
+            solves: false,
             text,
             geometry,
             arrays,

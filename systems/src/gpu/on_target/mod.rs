@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system's arrays and tables on what launches its kernel, and its launches.
 
+use std::collections::BTreeMap;
+
 use kernels_gpu::layout::Grid2d;
 use kernels_gpu::wide2d::Launch;
 use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
@@ -49,6 +51,8 @@ pub struct OnTarget<T> {
     fields: Vec<Vec<usize>>,
     coefficients: Vec<usize>,
     works: Vec<usize>,
+    /// The solve of each stage that is one.
+    solves: BTreeMap<usize, usize>,
     /// The numbers of some steps.
     numbers: usize,
     /// For how many steps there is room.
@@ -103,6 +107,10 @@ impl<T: Target> OnTarget<T> {
         }
         let works = system.works.iter().map(|_| target.allocate("work fields", bytes));
         let works = works.collect::<Result<_, _>>()?;
+        let solves = system.solves().map(|(stage, solve, _)| {
+            Ok::<_, Error>((stage, target.prepare_solve(&solve, system.dtype)?))
+        });
+        let solves = solves.collect::<Result<_, _>>()?;
         let own = numbers(system.dtype);
         let count = (system.program.scalars.len() + system.sources.len()).max(1);
         let steps = kernel.tile.map_or(1, |tile| tile.steps);
@@ -155,6 +163,7 @@ impl<T: Target> OnTarget<T> {
             fields,
             coefficients,
             works,
+            solves,
             numbers,
             portion,
             numbers_of: (0, 0),
@@ -278,6 +287,14 @@ impl<T: Target> OnTarget<T> {
         let numbers = self.numbers(done, steps, &reduced)?;
         self.sweep(numbers)?;
         for stage in 0..=self.kernel.after.len() {
+            if let Some(solve) = self.solves.get(&stage) {
+                let kernel = self.kernel_of(stage);
+                let arrays = [kernel.arrays[0], kernel.written[0]].map(|array| self.array(array));
+                let whole = self.system.whole();
+                let rows = rows(&kernel.geometry, self.system.dtype, whole);
+                self.target.solve(*solve, arrays, rows)?;
+                continue;
+            }
             let addresses = self.addresses(stage, (numbers, slot), steps);
             let extents = self.kernel_of(stage).launch();
             if extents.blocks > 0 {

@@ -165,6 +165,10 @@ impl<T: Target> StepSession for OnTarget<T> {
         Ok(Box::new(Copies { fields, coefficients }))
     }
 
+    fn transforms(&self) -> Dtype {
+        self.target.transforms(self.system.dtype)
+    }
+
     fn sums(&self) -> SumRounding {
         self.sweep.as_ref().map(|(sweep, _)| sweep.sums).unwrap_or_default()
     }

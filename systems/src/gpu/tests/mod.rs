@@ -55,6 +55,11 @@ fn kernels_of_stages_agree_with_the_oracle() {
     agree(|seed| draw::in_stages(seed, 3));
 }
 
+#[test]
+fn kernels_beside_solves_agree_with_the_oracle() {
+    agree(|seed| draw::with_solves(seed, 3, false));
+}
+
 /// Checks the kernels of systems that are drawn so.
 fn agree(draw: impl Fn(u64) -> Description + Sync) {
     (0..cases(CASES)).into_par_iter().for_each(|seed| {

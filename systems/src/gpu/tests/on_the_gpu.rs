@@ -90,6 +90,12 @@ fn steps_with_stages_agree_with_the_oracle() {
     println!("stages: {}", all(|seed| draw::in_stages(seed, 3), &by("step")));
 }
 
+#[test]
+#[ignore = "needs a GPU"]
+fn solves_agree_with_the_oracle() {
+    println!("solves: {}", all(|seed| draw::with_solves(seed, 3, true), &by("step")));
+}
+
 /// Totals of what lies on the GPU, to the bits of what this machine makes of a copy; every other system has an equation of them.
 #[test]
 #[ignore = "needs a GPU"]

@@ -291,3 +291,39 @@ fn a_flame_front() {
     };
     same(&description, &["u"], (0.002, 4), &rates);
 }
+
+/// A layer whose speed is tanh(y): of all waves that of 0.4446 turns grows fastest, by exp(0.1897 t) (Michalke, "On the inviscid
+/// instability of the hyperbolic-tangent velocity profile", 1964, table 1).
+#[test]
+fn a_layer_rolls_up_as_fast_as_it_should() {
+    let (ny, nx, k) = (108, 48, 0.4446);
+    let h = 2.0 * PI / k / nx as f64;
+    let mut description = example("kelvin-helmholtz", &[ny, nx]);
+    description.spacing = vec![crate::Text::new("the spacing", &h.to_string())];
+    let mut description = set(set(description, "d", "1"), "nu", "0");
+    description.dt = crate::Text::new("the time step", "0.2");
+    let (first, last) = (0.25 * ny as f64 * h, 0.75 * ny as f64 * h);
+    let layer =
+        format!("if(y < {}, -1/cosh(y - {first})^2, 1/cosh(y - {last})^2)", 0.5 * ny as f64 * h);
+    let wave = format!("1e-4*cos({k}*x)*(exp(-(y - {first})^2) + exp(-(y - {last})^2))");
+    let start = crate::Text::new("the start", &format!("{layer} + {wave}"));
+    description.fields[0].start = crate::StartText::Expression(start);
+    // The part of the wave that goes once around.
+    let size = |values: &[f64]| {
+        let of_row = |row: &[f64]| {
+            let part = |of: fn(f64) -> f64| -> f64 {
+                let turns = row.iter().enumerate();
+                turns.map(|(x, value)| value * of(2.0 * PI * x as f64 / nx as f64)).sum()
+            };
+            part(f64::cos).powi(2) + part(f64::sin).powi(2)
+        };
+        values.chunks(nx).map(of_row).sum::<f64>().sqrt()
+    };
+    // What does not grow fastest has been left behind by then.
+    let mut simulation = simulate(&description, 100);
+    let before = size(&values(&mut simulation, "w"));
+    simulation.step(50).unwrap();
+    let after = size(&values(&mut simulation, "w"));
+    let rate = (after / before).ln() / 10.0;
+    assert!((rate - 0.1897).abs() < 0.001, "{rate}");
+}

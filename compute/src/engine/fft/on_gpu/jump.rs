@@ -13,7 +13,6 @@ use kernels_gpu::spectral::tiles::{self, Tiles};
 use kernels_gpu::spectral::{boxes, coupled, size};
 use num_complex::Complex64;
 use transform::spectral::Powers;
-use transform::spectral::axis::is_symmetric;
 
 use super::super::{jump as on_cpu, torus as cpu_torus};
 use super::Abilities;
@@ -23,7 +22,7 @@ use super::torus::Torus;
 use super::transforms::{AllLines, Shift, Transforms};
 use crate::device::plane::layout;
 use crate::device::{Device, Memory, Plane, Sharing};
-use problem::{Dtype, Error, Grid, Job, Values};
+use problem::{Dtype, Error, Grid, Job, Shape, Values};
 
 /// A jump, of whatever element type.
 pub trait Launches {
@@ -49,17 +48,21 @@ pub trait Launches {
 }
 
 /// What is done about constants around the grid.
-struct Constants {
+pub(super) struct Constants {
     lift: Lift,
     added: Option<Plane>,
     error: f64,
 }
 
 impl Constants {
+    /// Nothing.
+    pub fn none() -> Self {
+        Self { lift: Lift { first: 0.0, slope: 0.0, axis: 2 }, added: None, error: 0.0 }
+    }
+
     fn new(device: &dyn Device, job: &Job, steps: usize, growth: f64) -> Result<Self, Error> {
-        let none = Lift { first: 0.0, slope: 0.0, axis: 2 };
         if !on_cpu::has_source(job) {
-            return Ok(Self { lift: none, added: None, error: 0.0 });
+            return Ok(Self::none());
         }
         // Of the torus of the CPU, whose images are the same.
         let axes = cpu_torus::axes(job, steps);
@@ -166,23 +169,34 @@ where
         torus: Torus,
         growth: f64,
     ) -> Result<Self, Error> {
+        let constants = Constants::new(device, job, torus.steps, growth)?;
+        let slab = |slab| Stepped::new(device, abilities, job, slab, torus.steps);
+        let rim = torus.slabs.iter().map(slab).collect::<Result<_, Error>>()?;
+        let powers = Powers::new(&job.stencil, torus.spectra.lengths(), torus.steps);
+        Self::multiplying(device, job.shape, torus, &powers, (constants, rim))
+    }
+
+    /// What multiplies waves by these, with what is done about constants and stepped besides.
+    pub fn multiplying(
+        device: &dyn Device,
+        shape: Shape,
+        torus: Torus,
+        powers: &Powers,
+        (constants, rim): (Constants, Vec<Stepped>),
+    ) -> Result<Self, Error> {
         names::<E>().into_iter().try_for_each(|name| device.load(name, Sharing::Any))?;
-        let (spectra, dims) = (&torus.spectra, job.shape.dims());
+        let (spectra, dims) = (&torus.spectra, shape.dims());
         let lines = AllLines::new::<E>(device, spectra)?;
-        let powers = Powers::new(&job.stencil, spectra.lengths(), torus.steps);
         let columns = [&lines.columns[0], &lines.columns[1]];
         let (factors, waves) =
-            factors::<E::Real>(device, &torus, &powers, &lines.row, columns, dims)?;
+            factors::<E::Real>(device, &torus, powers, &lines.row, columns, dims)?;
         let beside = match torus.kept {
             Some(_) => Some(images(device, &torus.beside())?),
             None => None,
         };
-        let layout = layout(job.shape);
+        let layout = layout(shape);
         let transforms = Transforms::new(device, spectra.clone(), layout, lines, &waves, beside)?;
-        let constants = Constants::new(device, job, torus.steps, growth)?;
-        let slab = |slab| Stepped::new(device, abilities, job, slab, torus.steps);
-        let rim = torus.slabs.iter().map(slab).collect::<Result<_, Error>>()?;
-        let complex = !is_symmetric(&job.stencil);
+        let complex = !powers.is_real();
         Ok(Self { torus, layout, transforms, factors, complex, constants, rim })
     }
 

@@ -34,6 +34,7 @@ pub use torus::Torus;
 
 mod jump;
 mod rim;
+pub mod solve;
 mod spectra;
 pub mod tables;
 mod threads;

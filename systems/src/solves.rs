@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Work fields that are solved for: `solve(S, f)` is the field w with S(w) = f. What f is at each point is a work field by itself,
+//! so that a solve is a stage of a step, which reads all of f and writes all of w.
+
+use std::collections::BTreeMap;
+
+use problem::Error;
+use problem::error::Mistake;
+use rayon::prelude::*;
+
+use super::checked::System;
+use super::evaluate::{Evaluator, Numbers, Solved, Values};
+use super::expression::{Array, Node};
+use super::parts::Work;
+use super::text::Text;
+use compute::engine::fft::solve::{Solve, Solver};
+use problem::Boundary;
+
+/// Points that are computed one after the other, so that what stages compute for one is there for those beside it.
+const TOGETHER: usize = 4096;
+
+/// Gives each work field that is solved for another one, of what it is solved for.
+pub fn split(works: &mut Vec<Work>) {
+    for number in 0..works.len() {
+        let place = works.len();
+        let work = &mut works[number];
+        let Node::Solve(stencil, right) = &work.value else { continue };
+        let (stencil, right) = (*stencil, (**right).clone());
+        work.value = Node::Solve(stencil, Box::new(Node::Read(Array::Work(place))));
+        works.push(Work {
+            name: format!("what '{}' is solved for", works[number].name),
+            boundary: Boundary::default(),
+            value: right,
+            of: None,
+            later: works[number].later,
+        });
+    }
+}
+
+impl System {
+    /// What a work field is solved of, and the work field of what it is solved for; none where it is not solved for.
+    fn solve_of(&self, work: usize) -> Option<(Solve, usize)> {
+        let Work { value: Node::Solve(stencil, right), boundary, .. } = &self.works[work] else {
+            return None;
+        };
+        let Node::Read(Array::Work(right)) = **right else {
+            unreachable!("what is solved for is a work field")
+        };
+        let (stencil, boundary) = (self.stencils[*stencil].clone(), *boundary);
+        Some((Solve { stencil, boundary, shape: self.shape }, right))
+    }
+
+    /// The solve of each stage that is one, with the work fields of what is solved for, and of the solution.
+    pub(super) fn solves(&self) -> impl Iterator<Item = (usize, Solve, [Array; 2])> {
+        let stages = self.stages.iter().enumerate().filter(|(_, stage)| stage.solves);
+        stages.map(|(number, stage)| {
+            let Array::Work(work) = stage.writes[0] else {
+                unreachable!("a solve writes a work field")
+            };
+            let (solve, right) = self.solve_of(work).expect("a stage that solves");
+            (number, solve, [Array::Work(right), Array::Work(work)])
+        })
+    }
+
+    /// Whether a step solves for some of its work fields.
+    pub(super) fn has_solves(&self) -> bool {
+        self.stages.iter().any(|stage| stage.solves)
+    }
+
+    /// That no step has a solve, which reads all points.
+    ///
+    /// # Errors
+    /// One does.
+    pub(super) fn check_solves_nothing(&self) -> Result<(), String> {
+        match self.has_solves() {
+            true => Err("a step has a solve, which reads all points".into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that all solves of a step have an inverse. `text` is that of a work field.
+    pub(super) fn check_solves<'a>(&self, text: impl Fn(usize) -> &'a Text) -> Result<(), Mistake> {
+        for (_, solve, [_, solution]) in self.solves() {
+            let Array::Work(work) = solution else { continue };
+            Solver::new(&solve).map_err(|what| text(work).wrong(what))?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of this machine's memory for spectra of solves.
+    pub(super) fn bytes_of_solves(&self) -> u128 {
+        let of = |(_, solve, _): (usize, Solve, [Array; 2])| {
+            let lengths = solve.axes().map(|axes| axes.map(|axis| axis.length));
+            // Half of the waves, of two numbers each.
+            lengths.map_or(0, |all| all.iter().map(|it| *it as u128).product::<u128>() * 8)
+        };
+        self.solves().map(of).max().unwrap_or_default()
+    }
+
+    /// The solutions of all solves of a step, one after the other, in numbers of a kind: that which reads stored values, after so
+    /// many steps, where totals have been reduced to these.
+    pub(super) fn solved<N: Numbers + Sync>(
+        &self,
+        numbers: &N,
+        values: &(impl Values + ?Sized),
+        (step, reduced): (f64, &[f64]),
+    ) -> Result<Solved<N::Number>, Error> {
+        let mut solved = BTreeMap::new();
+        let points: Vec<usize> = (0..self.shape.points()).collect();
+        for (_, solve, [right, solution]) in self.solves() {
+            let of_some = |points: &[usize]| -> Vec<N::Number> {
+                let evaluator = Evaluator::new(self, numbers.clone(), values, step);
+                let evaluator = evaluator.knowing(reduced).with_solved(&solved);
+                points.iter().map(|point| evaluator.computed(right, *point)).collect()
+            };
+            let all: Vec<N::Number> = points.par_chunks(TOGETHER).flat_map_iter(of_some).collect();
+            let solver = Solver::new(&solve)
+                .map_err(|reason| Error::Unsupported { engine: "f64", reason })?;
+            solved.insert(solution, numbers.solved(&solver, solve.shape, all));
+        }
+        Ok(solved)
+    }
+}
+
+/// Solves in f64 what has these values.
+pub fn solve(solver: &Solver, nx: usize, right: &[f64]) -> Vec<f64> {
+    let mut solution = vec![0.0; right.len()];
+    let read = |row: usize, to: &mut [f64]| to.copy_from_slice(&right[row * nx..][..nx]);
+    solver.solve(&mut Vec::new(), &read, &mut solution, |_, from, to| to.copy_from_slice(from));
+    solution
+}
