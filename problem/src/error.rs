@@ -359,6 +359,15 @@ pub enum Error {
         position: String,
     },
 
+    /// A time step that follows from the values, and cannot be taken.
+    #[error("after {step} steps the next one would be {value} long")]
+    TimeStep {
+        /// What it would be.
+        value: f64,
+        /// Steps that are done.
+        step: usize,
+    },
+
     /// A step of a system after which a value is infinite or not a number.
     #[error(
         "after step {step} the field '{field}' holds {value} at {position}; after step {finite} all values \
@@ -485,9 +494,10 @@ impl Error {
             | Self::NoGpu { .. }
             | Self::NoDeviceCode { .. }
             | Self::Driver { .. } => ErrorKind::Device,
-            Self::NotFinite { .. } | Self::Overflow { .. } | Self::FieldOverflow { .. } => {
-                ErrorKind::NotFinite
-            }
+            Self::NotFinite { .. }
+            | Self::Overflow { .. }
+            | Self::FieldOverflow { .. }
+            | Self::TimeStep { .. } => ErrorKind::NotFinite,
             Self::Read { .. }
             | Self::Write { .. }
             | Self::ReadOnly { .. }

@@ -8,6 +8,7 @@ mod array;
 pub mod boundary;
 pub mod bytes;
 pub mod check;
+mod clock;
 pub mod control;
 pub mod error;
 pub mod expression;
@@ -27,6 +28,7 @@ pub mod view;
 
 pub use arithmetic::Arithmetic;
 pub use boundary::Boundary;
+pub use clock::Clock;
 pub use error::{Error, ErrorKind, Holder};
 pub use grid::Grid;
 pub use job::{Depth, Job};

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Grid, Region, Shape, Values, View};
+use crate::{Clock, Error, Grid, Region, Shape, Values, View};
 
 mod copy;
 mod part_file;
@@ -116,6 +116,11 @@ pub trait Snapshot {
     /// What receivers recorded so far: rows of one length.
     fn records(&self) -> &[Vec<f64>] {
         &[]
+    }
+
+    /// When the next steps are, where their length follows from the values.
+    fn clock(&self) -> Option<Clock> {
+        None
     }
 
     /// Whether the condition holds at which the computation has come to its end, if it has one.

@@ -99,6 +99,9 @@ fn of_plain(error: &Error) -> &'static str {
             "the values outgrew the element type: take fewer steps, a wider dtype, or weights whose absolute values \
              sum to at most 1"
         }
+        Error::TimeStep { .. } => {
+            "the length of a step follows from the values by the key 'dt' of [time]: look at what it divides by, and whether values grow"
+        }
         Error::FieldOverflow { .. } => {
             "take a smaller dt, fewer steps, or a wider dtype in the system's file"
         }

@@ -10,6 +10,7 @@ use transform::Stencil;
 
 use super::at::Places;
 use super::beyond;
+use super::clock::StepLength;
 use super::constants;
 use super::description::{Change, Description, FieldText, StartText, Table};
 use super::ends;
@@ -33,7 +34,7 @@ use problem::boundary::Side;
 use problem::check::rounded::Losses;
 use problem::error::{Hint, Mistake};
 use problem::job::Depth;
-use problem::{Boundary, Dtype, Error, Grid, Shape};
+use problem::{Boundary, Clock, Dtype, Error, Grid, Shape};
 
 /// Points of an axis whose coordinates f32 tells apart well enough to know those outside.
 const MOST_COORDINATES: usize = 1 << 22;
@@ -48,7 +49,10 @@ pub struct System {
     pub(super) origin: [isize; 3],
     /// Distance of points along z, y, x.
     pub(super) spacing: [f64; 3],
-    pub(super) dt: f64,
+    /// When steps are, and how long.
+    pub(super) clock: Clock,
+    /// The length of steps, if it follows from the values.
+    pub(super) length: Option<StepLength>,
     pub(super) steps: usize,
     pub(super) stencils: Vec<Stencil>,
     pub(super) tables: Vec<Table>,
@@ -115,7 +119,8 @@ impl System {
             dtype,
             origin: [0; 3],
             spacing: numbers.spacing,
-            dt: numbers.dt,
+            clock: numbers.dt.map_or_else(Clock::unknown, Clock::of),
+            length: None,
             steps: numbers.steps,
             stencils: stencils.collect::<Result<_, _>>()?,
             tables: tables.collect::<Result<_, _>>()?,
@@ -135,6 +140,11 @@ impl System {
             warnings: Vec::new(),
         };
         system.totals = Totals::new(&description.totals, &mut scope)?;
+        if numbers.dt.is_none() {
+            let value = system.totals.step_length(&description.dt, &scope)?;
+            let (every, end) = (description.dt_every.max(1), numbers.end);
+            system.length = Some(StepLength { value, every, end });
+        }
         system.end = match &description.end {
             Some(end) => Some(scope.condition(end, Purpose::EachStep)?),
             None => None,
@@ -190,6 +200,7 @@ impl System {
         system.keep();
         system.count_levels();
         system.check_before(description)?;
+        system.check_earlier_sides(&description.dt)?;
         system.order(description)?;
         let Self { fields, program, coefficients, totals, .. } = &mut system;
         let read = ends::Equations { fields, programs: [program, &totals.program], dims };
@@ -212,7 +223,7 @@ impl System {
                 Change::Rate(rate) => Some((scope.number(rate, Purpose::Next)?, *text)),
             });
         }
-        let by = (description.method, self.dt);
+        let by = (description.method, self.step_length());
         integrate::integrate(by, &mut self.fields, &rates, &mut self.works, &texts)
     }
 
@@ -246,7 +257,9 @@ impl System {
         self.check_solves(|work| text(self.fields.len() + work))?;
         let mut totals = std::mem::take(&mut self.totals);
         let around = |array| self.around(array);
-        totals.compile((&self.stencils, &self.sides(&around)), &description.totals)?;
+        let texts: Vec<&Text> = description.totals.iter().map(|total| &total.value).collect();
+        let texts = [&texts[..], &[&description.dt]].concat();
+        totals.compile((&self.stencils, &self.sides(&around)), &texts)?;
         self.totals = totals;
         Ok(())
     }
@@ -312,10 +325,32 @@ impl System {
         (*self.boundary_of(array), later)
     }
 
+    /// How long a step is: a number, or what the clock says.
+    fn step_length(&self) -> Node {
+        if self.varies_steps() { Node::StepLength } else { Node::Number(self.clock.dt) }
+    }
+
+    /// Checks that the time is known of whatever lies beyond sides: not of earlier values, where steps are as long as the
+    /// values say.
+    fn check_earlier_sides(&self, dt: &Text) -> Result<(), Mistake> {
+        let is_unknown = |field: &&Field| field.levels > 1 && field.boundary.varies();
+        match self.fields.iter().find(is_unknown).filter(|_| self.varies_steps()) {
+            None => Ok(()),
+            Some(field) => {
+                let what = format!(
+                    "nobody knows when the sides of '{}' were what they are read as one step ago, with such steps",
+                    field.name
+                );
+                Err(dt.wrong(what).hint("take steps of one length, or sides that do not change"))
+            }
+        }
+    }
+
     /// The expressions at sides, with what lies around each array.
     pub(super) fn sides<'a>(&'a self, of: &'a dyn Fn(Array) -> (Boundary, f64)) -> Sides<'a> {
-        let Self { side_values, shape, spacing, dt, .. } = self;
-        Sides { expressions: side_values, shape: *shape, spacing: *spacing, dt: *dt, of }
+        let Self { side_values, shape, spacing, .. } = self;
+        let dt = self.step_length();
+        Sides { expressions: side_values, shape: *shape, spacing: *spacing, dt, of }
     }
 
     fn field(&mut self, text: &FieldText, scope: &Scope, folder: &Path) -> Result<Field, Error> {
@@ -542,7 +577,7 @@ impl System {
     /// Time of a step.
     #[must_use]
     pub fn dt(&self) -> f64 {
-        self.dt
+        self.clock.dt
     }
 
     /// Steps to take, if nothing else is said.
@@ -637,6 +672,7 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
         stencils,
         tables,
         totals,
+        varies_steps: false,
     })
 }
 

@@ -22,8 +22,10 @@ pub const OF_GRID: [&str; 7] = ["h", "hx", "hy", "hz", "nx", "ny", "nz"];
 pub struct Numbers {
     /// Distance of points along z, y, x; 1 along axes that the grid lacks.
     pub spacing: [f64; 3],
-    /// Time of a step.
-    pub dt: f64,
+    /// Time of a step; none where it follows from the values.
+    pub dt: Option<f64>,
+    /// The time at which a run ends whose steps do.
+    pub end: Option<f64>,
     /// Steps to take, if nothing else is said.
     pub steps: usize,
 }
@@ -48,7 +50,10 @@ pub fn resolve(
     for (name, text) in &description.constants {
         open.insert(name.as_str().to_owned(), text.clone());
     }
-    open.insert("dt".into(), description.dt.clone());
+    scope.varies_steps = follows(description, scope)?;
+    if !scope.varies_steps {
+        open.insert("dt".into(), description.dt.clone());
+    }
     let spacing = &description.spacing;
     for axis in axes {
         let name = own(scope, &format!("h{}", AXES[axis]));
@@ -58,11 +63,26 @@ pub fn resolve(
     if let [one] = spacing.as_slice() {
         open.insert(own(scope, "h"), one.clone());
     }
-    one("dt", &open, scope, &mut Vec::new())?;
-    let steps = match &description.until {
-        Some(until) => until_then(until, &open, scope)?,
-        None => description.steps,
-    };
+    let (mut steps, mut end) = (description.steps, None);
+    match &description.until {
+        Some(until) if scope.varies_steps => {
+            end = Some(end_time(until, &open, scope)?);
+            if steps == 0 {
+                let wrong = until
+                    .wrong("steps are as long as the values say, so none knows how many there are");
+                return Err(wrong.hint("say with the key 'steps' how many there are at most"));
+            }
+        }
+        Some(until) if steps > 0 => {
+            let wrong = until.wrong("there are steps, and an end time");
+            return Err(wrong.hint("give one of them"));
+        }
+        Some(until) => {
+            one("dt", &open, scope, &mut Vec::new())?;
+            steps = until_then(until, &open, scope)?;
+        }
+        None => (),
+    }
     let names: Vec<String> = open.keys().cloned().collect();
     for name in &names {
         one(name, &open, scope, &mut Vec::new())?;
@@ -71,14 +91,24 @@ pub fn resolve(
         number if number > 0.0 => Ok(number),
         number => Err(open[name].wrong(format!("{what} is {number}; it must be above 0"))),
     };
-    let dt = positive("dt", "the time step")?;
-    let mut numbers = Numbers { spacing: [1.0; 3], dt, steps };
+    let dt = match scope.varies_steps {
+        true => None,
+        false => Some(positive("dt", "the time step")?),
+    };
+    let mut numbers = Numbers { spacing: [1.0; 3], dt, end, steps };
     for (axis, letter) in AXES.iter().enumerate().skip(3 - dims) {
         let name = format!("h{letter}");
         let name = if open.contains_key(&name) { name } else { own(scope, &name) };
         numbers.spacing[axis] = positive(&name, "the spacing")?;
     }
     Ok(numbers)
+}
+
+/// Whether the time step follows from the values: it is made of totals, or of what they are made of.
+fn follows(description: &Description, scope: &Scope) -> Result<bool, Mistake> {
+    let is_total = |name: &String| description.totals.iter().any(|it| it.name.as_str() == name);
+    let names = names_in(&description.dt, &scope.terms)?;
+    Ok(names.iter().any(is_total) || scope.has_reduction(&description.dt)?)
 }
 
 /// The name of a number of the grid: another one, which no expression has, where the system calls something else so.
@@ -96,6 +126,22 @@ fn until_then(
     const WHOLE: f64 = 1e-9;
     /// More steps than any run takes.
     const MOST: f64 = 1e15;
+    let end = end_time(until, open, scope)?;
+    let dt = scope.constants["dt"];
+    let steps = (end / dt * (1.0 - WHOLE)).ceil();
+    if !(end > 0.0 && (1.0..MOST).contains(&steps)) {
+        return Err(until.wrong(format!("no run with a time step of {dt} ends at {end}")));
+    }
+    scope.constants.insert("dt".into(), end / steps);
+    Ok(steps as usize)
+}
+
+/// The time at which a run ends.
+fn end_time(
+    until: &Text,
+    open: &BTreeMap<String, Text>,
+    scope: &mut Scope,
+) -> Result<f64, Mistake> {
     let mut waits = names_in(until, &scope.terms)?;
     let mut seen = 0;
     while let Some(name) = waits.get(seen).cloned() {
@@ -110,16 +156,12 @@ fn until_then(
     for name in waits.iter().filter(|name| open.contains_key(*name)) {
         one(name, open, scope, &mut Vec::new())?;
     }
-    let Node::Number(end) = scope.number(until, Purpose::Constant)? else {
-        return Err(until.wrong("this is no constant number"));
-    };
-    let dt = scope.constants["dt"];
-    let steps = (end / dt * (1.0 - WHOLE)).ceil();
-    if !(end > 0.0 && (1.0..MOST).contains(&steps)) {
-        return Err(until.wrong(format!("no run with a time step of {dt} ends at {end}")));
+    match scope.number(until, Purpose::Constant)? {
+        Node::Number(end) if end > 0.0 => Ok(end),
+        Node::Number(end) if open.contains_key("dt") => Ok(end),
+        Node::Number(end) => Err(until.wrong(format!("no run ends at {end}"))),
+        _ => Err(until.wrong("this is no constant number")),
     }
-    scope.constants.insert("dt".into(), end / steps);
-    Ok(steps as usize)
 }
 
 /// Finds the number of one constant, after those that it is made of. `above` are those that wait for it.

@@ -27,7 +27,9 @@ pub struct Description {
     pub dtype: Dtype,
     /// Time of a step.
     pub dt: Text,
-    /// Steps to take, if nothing else is said.
+    /// After how many steps a time step that follows from the values is found anew.
+    pub dt_every: usize,
+    /// Steps to take, if nothing else is said; at most, where they are as long as the values say and the run ends at a time.
     pub steps: usize,
     /// The time at which a run ends, instead of [`Description::steps`]: the time step is made as much shorter as a whole number of
     /// steps needs.
@@ -262,6 +264,7 @@ impl Description {
             spacing: vec![text("the spacing", 1)],
             dtype: Dtype::F32,
             dt: text("the time step", 1),
+            dt_every: 10,
             steps: 0,
             until: None,
             end: None,

@@ -146,10 +146,11 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
 
     /// The value of a part of an expression at a point (z, y, x), which may lie outside of the grid.
     pub fn at(&self, node: &Node, point: [isize; 3]) -> N::Number {
-        let System { shape, origin, spacing, dt, stencils, tables, .. } = self.system;
+        let System { shape, origin, spacing, clock, stencils, tables, .. } = self.system;
         match node {
             Node::Number(number) => self.numbers.number(*number),
-            Node::Time => self.numbers.number(self.step * dt),
+            Node::Time => self.numbers.number(clock.at(self.step)),
+            Node::StepLength => self.numbers.number(clock.dt),
             Node::Step => self.numbers.number(self.step),
             Node::Total(number) => self.numbers.number(self.totals[*number]),
             Node::Coordinate(axis) => {

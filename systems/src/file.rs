@@ -72,6 +72,7 @@ struct GridTable {
 #[serde(deny_unknown_fields, expecting = "a table such as { dt = 0.1, steps = 1000 }")]
 struct TimeTable {
     dt: Option<Spanned<Value>>,
+    dt_every: Option<Whole>,
     steps: Option<Whole>,
     until: Option<Spanned<Value>>,
     method: Option<Strings>,
@@ -323,6 +324,7 @@ impl Reader {
             spacing,
             dtype: file.grid.dtype.as_ref().map_or(Ok(start.dtype), |name| self.dtype(name))?,
             dt: file.time.get_ref().dt.as_ref().map_or(start.dt, |dt| self.value(dt)),
+            dt_every: file.time.get_ref().dt_every.as_ref().map_or(start.dt_every, |it| it.0),
             steps: file.time.get_ref().steps.as_ref().map_or(0, |steps| steps.0),
             until: self.until(&file.time)?,
             constants: self.each(&file.constants, |_, value| Ok(self.value(value)))?,
@@ -390,11 +392,7 @@ impl Reader {
         let TimeTable { steps, until, .. } = time.get_ref();
         match (steps, until) {
             (Some(_), None) => Ok(None),
-            (None, Some(until)) => Ok(Some(self.value(until))),
-            (Some(_), Some(until)) => {
-                let wrong = self.value(until).wrong("there are steps, and an end time");
-                Err(wrong.hint("give one of them"))
-            }
+            (_, Some(until)) => Ok(Some(self.value(until))),
             (None, None) => {
                 let wrong = self.whole.mistake(time.span(), "the key 'steps' is missing here");
                 Err(wrong.hint("or until = 2.5, the time at which a run ends"))

@@ -12,8 +12,12 @@ impl System {
     /// may be others in another version of this program.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let Self { shape, dtype, spacing, dt, stencils, tables, sources, receivers, .. } = self;
-        let numbers = format!("{shape} {dtype} {spacing:?} {dt:?}");
+        let Self { shape, dtype, spacing, stencils, tables, sources, receivers, .. } = self;
+        let dt = match &self.length {
+            None => format!("{:?}", self.clock.dt),
+            Some(length) => format!("{length:?} {:?}", self.totals.reductions),
+        };
+        let numbers = format!("{shape} {dtype} {spacing:?} {dt}");
         let parts = format!("{stencils:?} {tables:?} {sources:?} {receivers:?}");
         let mut all = vec![numbers.into_bytes(), parts.into_bytes()];
         for field in &self.fields {

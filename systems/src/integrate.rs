@@ -84,7 +84,7 @@ pub type Rate<'a> = Option<(Node, &'a Text)>;
 /// # Errors
 /// The method has several stages, and a field has no rate, or an equation reads values of another time.
 pub fn integrate(
-    (method, dt): (Method, f64),
+    (method, dt): (Method, Node),
     fields: &mut [Field],
     rates: &[Rate],
     works: &mut Vec<Work>,
@@ -135,7 +135,7 @@ fn check(method: Method, node: &Node, text: &Text) -> Result<(), Mistake> {
 /// The stages of a method, with rates of all fields unless it has only one.
 struct Stages<'a> {
     rows: &'static [Row],
-    dt: f64,
+    dt: Node,
     /// Work fields that the system has.
     own: usize,
     rates: &'a [Rate<'a>],
@@ -177,7 +177,7 @@ impl Stages<'_> {
     /// An expression as it is in a stage.
     fn at(&self, stage: usize, node: &Node) -> Node {
         let Some(before) = stage.checked_sub(1) else { return node.clone() };
-        let later = Node::Number(self.rows[before].time * self.dt);
+        let later = self.of_dt(self.rows[before].time);
         node.replaced(&|part| match part {
             Node::Read(Array::Field { field, level: 0 }) => {
                 Some(Node::Read(self.values(stage, *field)))
@@ -192,6 +192,11 @@ impl Stages<'_> {
     fn rate(&self, stage: usize, field: usize) -> Node {
         let (rate, _) = self.rates[field].as_ref().expect("only fields with a rate are integrated");
         self.at(stage, rate)
+    }
+
+    /// So many time steps.
+    fn of_dt(&self, weight: f64) -> Node {
+        Node::call(Function::Multiply, vec![Node::Number(weight), self.dt.clone()])
     }
 
     /// What a row makes of a field.
@@ -209,7 +214,7 @@ impl Stages<'_> {
                 Some(place) => Node::Read(self.kept_rate(place, field)),
                 None => self.rate(*of, field),
             };
-            times(weight * self.dt, rate)
+            Node::call(Function::Multiply, vec![self.of_dt(*weight), rate])
         });
         let sum = values.chain(rates).reduce(|a, b| Node::call(Function::Add, vec![a, b]));
         sum.expect("a row has values")

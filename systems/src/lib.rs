@@ -42,6 +42,7 @@ mod beyond;
 mod budget;
 pub mod check;
 mod checked;
+mod clock;
 mod constants;
 mod cpu;
 mod description;

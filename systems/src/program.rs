@@ -208,7 +208,12 @@ impl Writer<'_> {
             },
             Node::Random(_) => unreachable!("equations hold no random numbers of a start"),
             Node::Solve(..) => unreachable!("a solve is the whole value of a work field"),
-            Node::Number(_) | Node::Time | Node::Step | Node::Total(_) | Node::Table(..) => {
+            Node::Number(_)
+            | Node::Time
+            | Node::Step
+            | Node::StepLength
+            | Node::Total(_)
+            | Node::Table(..) => {
                 unreachable!("it has one value for all points")
             }
         })

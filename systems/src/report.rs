@@ -28,7 +28,7 @@ impl System {
             fields: self.fields().map(str::to_owned).collect(),
             shape: self.shape,
             steps,
-            dt: Some(self.dt),
+            dt: Some(self.clock.dt),
             dtype: self.dtype,
             boundary,
             arrays_read,

@@ -11,7 +11,7 @@ use super::interval::SumRounding;
 use super::places::{Places, one_point};
 use super::reduced;
 use compute::engine::{Session, State};
-use problem::{Dtype, Error, Grid, Jump, Region, Shape};
+use problem::{Clock, Dtype, Error, Grid, Jump, Region, Shape};
 
 /// How many steps were taken at once by Fourier transforms.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,15 @@ pub trait StepSession: Session {
     /// make of the values before it.
     fn off(&self, _field: usize) -> f64 {
         0.0
+    }
+
+    /// Takes when the next steps are, and how long.
+    ///
+    /// # Errors
+    /// A rank failed.
+    fn tell_clock(&mut self, clock: Clock) -> Result<(), Error> {
+        self.take_clock(clock);
+        Ok(())
     }
 
     /// The type in which it makes the transforms of solves.

@@ -18,8 +18,8 @@ pub struct Sides<'a> {
     pub shape: Shape,
     /// Distance of points along z, y, x.
     pub spacing: [f64; 3],
-    /// Time of a step.
-    pub dt: f64,
+    /// Time of a step: a number, or that of the clock.
+    pub dt: Node,
     /// The boundary of an array, and of how many steps later than those before the step its values are.
     pub of: &'a dyn Fn(Array) -> (Boundary, f64),
 }
@@ -51,14 +51,21 @@ impl Way {
     }
 }
 
-/// An expression so many steps later: time is the number of the step times its length, as for the step itself.
-fn later(node: &Node, steps: f64, dt: f64) -> Node {
+/// An expression so many steps later: time is the number of the step times its length, as for the step itself, unless that
+/// follows from the values.
+fn later(node: &Node, steps: f64, dt: &Node) -> Node {
     if steps == 0.0 {
         return node.clone();
     }
     let step = || Node::call(Function::Add, vec![Node::Step, Node::Number(steps)]);
     node.replaced(&|part| match part {
-        Node::Time => Some(Node::call(Function::Multiply, vec![step(), Node::Number(dt)])),
+        Node::Time if dt.is_number() => {
+            Some(Node::call(Function::Multiply, vec![step(), dt.clone()]))
+        }
+        Node::Time => {
+            let after = Node::call(Function::Multiply, vec![Node::Number(steps), dt.clone()]);
+            Some(Node::call(Function::Add, vec![Node::Time, after]))
+        }
         Node::Step => Some(step()),
         _ => None,
     })
@@ -87,7 +94,7 @@ impl Sides<'_> {
         for axis in [2, 1, 0] {
             let sum = |way: &Way| {
                 let parts = way.added.iter().map(|(number, factor)| {
-                    times(*factor, &later(&self.expressions[*number], steps, self.dt))
+                    times(*factor, &later(&self.expressions[*number], steps, &self.dt))
                 });
                 let sum = parts.reduce(|a, b| Node::call(Function::Add, vec![a, b]));
                 sum.unwrap_or(Node::Number(0.0))

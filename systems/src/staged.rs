@@ -72,6 +72,7 @@ impl System {
             // Whoever reduces has the whole system.
             totals: Totals::default(),
             end: None,
+            length: self.length.clone(),
             sources: Vec::new(),
             receivers: Vec::new(),
             side_values: self.side_values.clone(),

@@ -45,6 +45,9 @@ pub fn job(system: &System) -> Result<Job, String> {
     if !system.totals.is_empty() {
         return Err("totals are taken of its values".into());
     }
+    if system.varies_steps() {
+        return Err("steps are as long as the values say".into());
+    }
     if system.end.is_some() {
         return Err("a condition may end it".into());
     }

@@ -9,7 +9,7 @@ use files::io::StartSource;
 use problem::check::seams::Seams;
 use problem::observe::{PartFile, PendingCopy};
 use problem::region::Region;
-use problem::{Arithmetic, Dtype, Error, Grid, Jump, Jumped, Shape, Values, View};
+use problem::{Arithmetic, Clock, Dtype, Error, Grid, Jump, Jumped, Shape, Values, View};
 
 /// The arrays of a problem on an engine's device, ready to be advanced in time.
 ///
@@ -128,6 +128,9 @@ pub trait Session {
     /// Takes what the reductions of the problem's totals are of all points, for the equations of the next step, which may
     /// hold some.
     fn take_totals(&mut self, _reduced: &[f64]) {}
+
+    /// Takes when the next steps are, and how long.
+    fn take_clock(&mut self, _clock: Clock) {}
 
     /// Copies a whole array that many times, back and forth between two buffers, and returns the
     /// mean time of one copy: the yardstick for a sweep, which reads and writes as many bytes. The

@@ -8,7 +8,9 @@ use crate::engine::{Session, State, SumSession};
 use problem::check::seams::Seams;
 use problem::region::Region;
 use problem::values::{Element, Values};
-use problem::{Arithmetic, Dtype, Error, Grid, Jump, Jumped, Shape, with_dtype, with_values};
+use problem::{
+    Arithmetic, Clock, Dtype, Error, Grid, Jump, Jumped, Shape, with_dtype, with_values,
+};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -174,6 +176,10 @@ impl<S: Session + ?Sized> Session for Ghosted<S> {
 
     fn take_totals(&mut self, reduced: &[f64]) {
         self.inner.take_totals(reduced);
+    }
+
+    fn take_clock(&mut self, clock: Clock) {
+        self.inner.take_clock(clock);
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

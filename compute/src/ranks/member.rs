@@ -15,7 +15,9 @@ use files::io::{StartSource, part_file};
 use problem::error::RankFailure;
 use problem::observe::PartFile;
 use problem::region::Region;
-use problem::{Dtype, Error, ErrorKind, Grid, Jumped, Shape, Values, with_dtype, with_values};
+use problem::{
+    Clock, Dtype, Error, ErrorKind, Grid, Jumped, Shape, Values, with_dtype, with_values,
+};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,6 +56,8 @@ pub enum Command {
     Reduce,
     /// Take what they are over all points, as bits.
     Totals(Vec<u64>),
+    /// Take when the next steps are, and how long.
+    Clock(Clock),
     /// Copy everything so many times.
     Copy(usize),
     /// There is nothing more to do.
@@ -233,6 +237,10 @@ impl<S: Session + ?Sized> Member<S> {
             Command::Totals(bits) => {
                 let reduced: Vec<f64> = bits.into_iter().map(f64::from_bits).collect();
                 self.session.take_totals(&reduced);
+                Ok(Reply::Done)
+            }
+            Command::Clock(clock) => {
+                self.session.take_clock(clock);
                 Ok(Reply::Done)
             }
             Command::Look => self.session.knows_finite().map(Reply::Finite),

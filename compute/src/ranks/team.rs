@@ -15,7 +15,7 @@ use problem::check::seams::Seams;
 use problem::error::RankFailure;
 use problem::observe::PartFile;
 use problem::region::Region;
-use problem::{Arithmetic, Dtype, Error, Grid, Jump, Jumped, Shape, Values};
+use problem::{Arithmetic, Clock, Dtype, Error, Grid, Jump, Jumped, Shape, Values};
 use std::rc::Rc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -219,6 +219,18 @@ impl<S: Session + ?Sized> Team<S> {
             parts.push(bytemuck::pod_collect_to_vec(&bytes));
         }
         Ok(parts)
+    }
+
+    /// Tells all ranks when the next steps are, and how long.
+    ///
+    /// # Errors
+    /// A rank failed.
+    pub fn tell_clock(&mut self, clock: Clock) -> Result<(), Error> {
+        self.all(Command::Clock(clock), |member| {
+            member.session.take_clock(clock);
+            Ok(())
+        })
+        .map(drop)
     }
 
     /// Tells all ranks what the reductions of totals are over all points.

@@ -22,7 +22,7 @@ pub trait Stepping {
     /// The computation as it stands.
     fn snapshot(&mut self) -> Box<dyn Snapshot + '_>;
 
-    /// Takes so many steps at once, and looks now and then whether all values are finite. Returns how long it took by the
+    /// Takes so many steps at once, or fewer where it comes to an end of its own, and looks now and then whether all values are finite. Returns how long it took by the
     /// clock of this machine.
     ///
     /// # Errors
@@ -35,6 +35,11 @@ pub trait Stepping {
     /// # Errors
     /// A value is not what it must be, or the device refuses.
     fn compare(&mut self, last: usize, may_end: Option<usize>) -> Result<Option<usize>, Error>;
+
+    /// Whether it has come to an end of its own.
+    fn is_over(&self) -> bool {
+        false
+    }
 
     /// Ends the comparisons after the last step.
     ///
@@ -105,7 +110,10 @@ fn try_take(
             0 => control.stop.check()?,
             taken => piece.reached(taken)?,
         }
-        if observer.look(done, &mut *of.snapshot())? == ControlFlow::Break(()) || done >= last {
+        if observer.look(done, &mut *of.snapshot())? == ControlFlow::Break(()) {
+            return Ok(());
+        }
+        if done >= last || of.is_over() {
             return Ok(());
         }
         let may_end = observer.may_end(done).map(|end| end.min(last));

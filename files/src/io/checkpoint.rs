@@ -17,7 +17,7 @@ use super::npy_values::{self, Stored};
 use super::{Output, npy};
 use problem::observe::{ArrayName, By, Snapshot};
 use problem::values::Element;
-use problem::{Dtype, Error, Grid, Shape, Values, View, with_dtype};
+use problem::{Clock, Dtype, Error, Grid, Shape, Values, View, with_dtype};
 
 pub mod index;
 pub mod part;
@@ -35,7 +35,7 @@ const HASH: usize = 32;
 const PIECE_BYTES: usize = 4 << 20;
 
 /// What a checkpoint says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// What is computed, for people.
@@ -54,6 +54,9 @@ pub struct Header {
     pub arrays: Vec<(String, usize)>,
     /// Rows that receivers recorded, and the numbers of each.
     pub records: [usize; 2],
+    /// When the next steps are, where their length follows from the values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
 }
 
 /// A checkpoint that was read.
@@ -97,6 +100,7 @@ pub fn write(
         dtype: dtype.to_string(),
         arrays: names.into_iter().map(|name| (name.field, name.level)).collect(),
         records: [snapshot.records().len(), columns],
+        clock: snapshot.clock(),
     };
     if snapshot.parts().is_some_and(|parts| parts.len() > 1) && output.is_replaced() {
         return index::write(output, header, snapshot);

@@ -67,8 +67,8 @@ impl Resumed {
             (checkpoint::look(path)?, None)
         } else {
             let Checkpoint { header, arrays, records } = checkpoint::read(path)?;
-            let step = header.step;
-            (header, Some(SystemState { step, arrays, records }))
+            let (step, clock) = (header.step, header.clock);
+            (header, Some(SystemState { step, arrays, records, clock }))
         };
         Ok(Self { header, path: path.to_owned(), left })
     }

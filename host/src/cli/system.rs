@@ -160,7 +160,9 @@ pub fn named(system: &System, given: &Path) -> Result<Vec<(String, PathBuf)>, Fa
 
 /// How long a step of a system is, and how far it is from a point to the next.
 pub fn units(system: &System) -> Units {
-    Units { dt: Some(system.dt()), spacing: system.spacing() }
+    // The time of a step that follows from the values is not known beforehand: files have its number.
+    let dt = (!system.varies_steps()).then_some(system.dt());
+    Units { dt, spacing: system.spacing() }
 }
 
 /// What checkpoints say of a system.
@@ -172,7 +174,11 @@ pub fn problem(system: &System) -> Problem {
         "" => format!("a system of {fields}"),
         title => format!("{title}: {fields}"),
     };
-    let title = format!("{name} on {shape} {dtype} values, steps of {dt}");
+    let steps_of = match system.varies_steps() {
+        true => "steps as long as the values say".to_owned(),
+        false => format!("steps of {dt}"),
+    };
+    let title = format!("{name} on {shape} {dtype} values, {steps_of}");
     let besides =
         "its spacing, equations, starts, boundaries, stencils, tables, sources or receivers";
     let (hash, arrays, steps) = (system.fingerprint(), system.arrays(), system.steps());

@@ -46,6 +46,8 @@ pub enum Node {
     Time,
     /// The number of steps that are done.
     Step,
+    /// How long the step is, where that follows from the values.
+    StepLength,
     /// What all points of the present values make, by the number of the reduction.
     Total(usize),
     /// The coordinate of the point along an axis, 0 to 2 for z, y, x.
@@ -112,7 +114,7 @@ impl Node {
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         match self {
-            Self::Number(_) | Self::Time | Self::Step | Self::Total(_) => true,
+            Self::Number(_) | Self::Time | Self::Step | Self::StepLength | Self::Total(_) => true,
             Self::Coordinate(_)
             | Self::Index(_)
             | Self::Random(_)

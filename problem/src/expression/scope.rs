@@ -80,6 +80,8 @@ pub struct Scope {
     pub tables: Vec<String>,
     /// Totals, in their order, each of those before it.
     pub totals: Vec<(String, Node)>,
+    /// Whether `dt` follows from the values, so that it is no constant.
+    pub varies_steps: bool,
 }
 
 /// What other languages call things, and what is written here.
@@ -232,6 +234,34 @@ impl Scope {
             || self.terms.contains_key(name)
     }
 
+    /// Whether an expression, terms written out, holds a sum over the grid or the like.
+    ///
+    /// # Errors
+    /// It is no expression.
+    pub fn has_reduction(&self, text: &Text) -> Result<bool, Mistake> {
+        let mut parts = vec![parse(text)?];
+        // Terms that are made of themselves are found elsewhere.
+        let mut left = MOST_PARTS;
+        while let Some(part) = parts.pop() {
+            match part.kind {
+                Kind::Call(name, inner) => {
+                    let is_one = reduction::Kind::named(&name, inner.len()).is_some();
+                    if is_one && !self.has(&name) {
+                        return Ok(true);
+                    }
+                    parts.extend(inner);
+                }
+                Kind::Operator(_, inner) => parts.extend(inner),
+                Kind::Name(name) if left > 0 => {
+                    left -= 1;
+                    parts.extend(self.terms.get(&name).map(parse).transpose()?);
+                }
+                _ => (),
+            }
+        }
+        Ok(false)
+    }
+
     fn check(&self, text: &Text, purpose: Purpose, wanted: Type) -> Result<Node, Mistake> {
         let syntax = parse(text)?;
         self.begin(text, purpose, |check| check.typed(&syntax, wanted))
@@ -370,11 +400,11 @@ impl Check<'_> {
                 syntax,
             )?;
             Node::Time
-        } else if name == "n" {
+        } else if name == "n" || name == "dt" && scope.varies_steps {
             use Purpose::{EachStep, Next, Recorded, Reduced, Total};
             let steps = matches!(self.purpose, EachStep | Total | Recorded | Next | Reduced);
             self.allow(steps, syntax)?;
-            Node::Step
+            if name == "n" { Node::Step } else { Node::StepLength }
         } else if let Some(axis) = axis(name) {
             self.allow(self.purpose >= Purpose::Start, syntax)?;
             let of = |place: PlaceOf| Node::Number(place.points[axis] * place.spacing[axis]);

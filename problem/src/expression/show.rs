@@ -34,6 +34,7 @@ impl Names<'_> {
             Node::Number(number) => number.to_string(),
             Node::Time => "t".into(),
             Node::Step => "n".into(),
+            Node::StepLength => "dt".into(),
             Node::Total(_) => "a total".into(),
             Node::Coordinate(axis) => ["z", "y", "x"][*axis].into(),
             Node::Index(axis) => ["iz", "iy", "ix"][*axis].into(),

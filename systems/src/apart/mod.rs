@@ -32,8 +32,9 @@ pub struct Part {
 /// The parts of a system, in the order of their first fields: one, if all fields depend on each other.
 #[must_use]
 pub fn parts(system: &System) -> Vec<Part> {
-    // Who reads what a step computes waits for it, and who reads totals for all fields.
-    if system.computes_in_turn() || system.waits_for_totals() {
+    // Who reads what a step computes waits for it, and who reads totals for all fields; steps are as long for all.
+    let together = system.waits_for_totals() || system.varies_steps();
+    if system.computes_in_turn() || together {
         let (fields, coefficients) = (0..system.fields.len(), 0..system.coefficients.len());
         let (fields, coefficients) = (fields.collect(), coefficients.collect());
         return vec![Part { system: system.clone(), fields, coefficients }];

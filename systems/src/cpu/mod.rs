@@ -39,7 +39,7 @@ use compute::engine::cpu::time_copies;
 use compute::engine::{Session, State};
 use problem::region::Region;
 use problem::values::Element;
-use problem::{Boundary, Depth, Dtype, Error, Grid, Shape, Values, with_values};
+use problem::{Boundary, Clock, Depth, Dtype, Error, Grid, Shape, Values, with_values};
 
 mod block;
 mod chains;
@@ -649,6 +649,10 @@ impl<T: Stored> Session for Cpu<T> {
 
     fn take_totals(&mut self, reduced: &[f64]) {
         self.totals = Some(reduced.to_vec());
+    }
+
+    fn take_clock(&mut self, clock: Clock) {
+        self.system.clock = clock;
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

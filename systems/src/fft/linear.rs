@@ -58,6 +58,9 @@ pub fn frozen_sums(system: &System, frozen: &Frozen) -> Result<Vec<Sum>, String>
 
 fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String> {
     system.check_solves_nothing()?;
+    if frozen.is_none() && system.varies_steps() {
+        return Err("steps are as long as the values say".into());
+    }
     if frozen.is_none() && system.is_staged() {
         whole_step(system)?;
     }
@@ -136,7 +139,10 @@ pub fn coefficient(system: &System, coefficient: usize) -> Option<f64> {
 /// The value of what has one for all points and all steps.
 fn constant(system: &System, node: &Node) -> Option<f64> {
     let mut steady = node.is_uniform();
-    node.visit(&mut |part| steady &= !matches!(part, Node::Time | Node::Step | Node::Total(_)));
+    node.visit(&mut |part| {
+        use Node::{Step, StepLength, Time, Total};
+        steady &= !matches!(part, Time | Step | StepLength | Total(_));
+    });
     steady.then(|| in_step(system, node, 0.0))
 }
 

@@ -41,8 +41,8 @@ pub(super) fn foresee(
     done: usize,
     steps: usize,
 ) -> Option<WaveGrowth> {
-    // What totals will be is not known.
-    if system.waits_for_totals() {
+    // What totals will be is not known, nor how long steps.
+    if system.waits_for_totals() || system.varies_steps() {
         return None;
     }
     let largest = outset.largest().max(sources(system, done, steps));

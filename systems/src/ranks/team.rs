@@ -12,7 +12,7 @@ use crate::session::{Copies, StepSession};
 use crate::totals::Totals;
 use compute::engine::{Session, State};
 use compute::ranks::{Ghosted, Team};
-use problem::{Dtype, Error, Grid, Region, Shape, Values, memory};
+use problem::{Clock, Dtype, Error, Grid, Region, Shape, Values, memory};
 
 impl StepSession for Ghosted<dyn StepSession> {
     fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
@@ -142,6 +142,10 @@ impl StepSession for SystemTeam {
             fields[field].push(Grid { shape, values });
         }
         Ok(Box::new(Copies { fields, coefficients: Cow::Borrowed(&self.coefficients) }))
+    }
+
+    fn tell_clock(&mut self, clock: Clock) -> Result<(), Error> {
+        self.team.tell_clock(clock)
     }
 
     fn record(&mut self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {

@@ -24,7 +24,7 @@ use problem::check::verify::Comparison;
 use problem::check::wave_growth::WaveGrowth;
 use problem::control::Control;
 use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
-use problem::{Depth, Error, Grid};
+use problem::{Clock, Depth, Error, Grid};
 
 mod report;
 mod snapshot;
@@ -44,6 +44,8 @@ pub struct SystemState {
     pub arrays: Vec<(ArrayName, Grid)>,
     /// What receivers recorded.
     pub records: Vec<Vec<f64>>,
+    /// When the next steps were to be, where their length follows from the values.
+    pub clock: Option<Clock>,
 }
 
 /// What a system is to be computed on.
@@ -201,7 +203,8 @@ impl SystemSimulation {
     /// As [`SystemSimulation::asked`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
     /// system.
     pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
-        let SystemState { step, arrays, records } = left;
+        let SystemState { step, arrays, records, clock } = left;
+        let system = &System { clock: clock.unwrap_or(system.clock), ..system.clone() };
         let beginning = || StartValues::resumed(system, step, arrays.clone());
         let simulation = Self::begun(system, asked, &beginning)?;
         Ok(Self { done: step, finite: step, first: step, records, ..simulation })
@@ -239,6 +242,7 @@ impl SystemSimulation {
         };
         let places = simulation.places().into_iter().enumerate();
         simulation.received = places.map(|(number, place)| (place, number)).collect();
+        simulation.keep_time()?;
         simulation.record()?;
         Ok(simulation)
     }
@@ -329,6 +333,7 @@ impl SystemSimulation {
 
     /// Takes one time step, and compares it.
     fn compare(&mut self, points: Points) -> Result<Comparison, Error> {
+        self.keep_time()?;
         let check = check::step(&self.system, &mut *self.session, self.done, points)?;
         self.done += 1;
         self.untimed += 1;
@@ -337,10 +342,33 @@ impl SystemSimulation {
         if check.holds() { Ok(check) } else { Err(check.into()) }
     }
 
+    /// Finds out how long the next steps are, where that follows from the values and is due, and tells the session. For how many
+    /// steps it is known.
+    fn keep_time(&mut self) -> Result<usize, Error> {
+        if self.done >= self.system.clock.until {
+            let reduced = self.session.reduced(&self.system, self.done)?;
+            let clock = self.system.clock_after(&reduced, self.done)?;
+            self.system.clock = clock;
+            self.session.tell_clock(clock)?;
+        }
+        Ok(self.system.clock.until - self.done)
+    }
+
+    /// When the next steps are, where their length follows from the values.
+    fn clock(&self) -> Option<Clock> {
+        self.system.varies_steps().then_some(self.system.clock)
+    }
+
     /// Time steps that are done.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.done
+    }
+
+    /// The time that they took in what is simulated.
+    #[must_use]
+    pub fn now(&self) -> f64 {
+        self.system.time(self.done)
     }
 
     /// The system.
@@ -406,7 +434,7 @@ impl SystemSimulation {
     }
 
     fn note_row(&mut self, totals: Vec<f64>, step: usize) {
-        let time = step as f64 * self.system.dt;
+        let time = self.system.time(step);
         self.rows.push([step as f64, time].into_iter().chain(totals).collect());
     }
 
@@ -432,7 +460,7 @@ impl SystemSimulation {
         if self.system.end.is_none() {
             return Ok(false);
         }
-        let reduced = match self.system.totals.is_empty() {
+        let reduced = match self.system.totals.reductions.is_empty() {
             true => Vec::new(),
             false => self.session.reduced(&self.system, self.done)?,
         };
@@ -473,12 +501,23 @@ impl SystemSimulation {
         })
     }
 
-    /// Takes so many steps at once, and notes what the receivers receive after each, and the rows of totals that are due: nobody
-    /// looks at values on the way, and nobody can end it. How long they took.
+    /// Takes so many steps at once, or fewer where their end is a time, and notes what the receivers receive after each, and the
+    /// rows of totals that are due: nobody looks at values on the way, and nobody can end it. How long they took.
     ///
     /// # Errors
     /// The device refuses.
     pub fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        let (mut left, mut time) = (steps, Duration::ZERO);
+        while left > 0 && !self.system.is_over(self.done) {
+            let steps = left.min(self.keep_time()?);
+            time += self.advance_evenly(steps)?;
+            left -= steps;
+        }
+        Ok(time)
+    }
+
+    /// Takes so many steps of one length.
+    fn advance_evenly(&mut self, steps: usize) -> Result<Duration, Error> {
         let Some(every) = self.series else { return self.advance_and_record(steps) };
         let first = every - self.done % every;
         if self.system.receivers.is_empty() {
@@ -528,7 +567,7 @@ impl SystemSimulation {
     }
 
     fn note(&mut self, values: Vec<f64>) {
-        let time = self.done as f64 * self.system.dt;
+        let time = self.system.time(self.done);
         let received = Received { system: &self.system, numbers: &self.received, values: &values };
         let traces = self.system.traces.iter();
         let recorded = traces.map(|trace| received.record(&trace.of, self.done));
@@ -565,6 +604,10 @@ impl Stepping for Steps<'_> {
         Box::new(SystemSnapshot::of(self.simulation))
     }
 
+    fn is_over(&self) -> bool {
+        self.simulation.system.is_over(self.simulation.done)
+    }
+
     fn take(&mut self, steps: usize) -> Result<Duration, Error> {
         let simulation = &mut *self.simulation;
         let time = simulation.advance(steps)?;
@@ -582,6 +625,10 @@ impl Stepping for Steps<'_> {
         let done = simulation.done;
         // The last step before a look after which it may end; a jump is not taken apart for it.
         let compares_end = !compared.is_empty() && simulation.session.jumps().is_none();
+        // An end in time is known when the steps are that come to it.
+        let clock = simulation.system.clock;
+        let in_time = simulation.system.is_over(clock.until).then_some(clock.until);
+        let may_end = may_end.into_iter().chain(in_time).min();
         let before_end = may_end.filter(|_| compares_end).map(|end| end - 1);
         if simulation.compares_all || compared.contains(&done) {
             simulation.checked_step()?;

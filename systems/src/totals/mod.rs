@@ -13,6 +13,7 @@ use crate::description::TotalText;
 use crate::expression::{Array, Fold, Node, Purpose, Reduction, Scope};
 use crate::program::{Offset, Program};
 use crate::sides::Sides;
+use crate::text::Text;
 use problem::error::Mistake;
 
 pub mod exact;
@@ -61,19 +62,25 @@ impl Totals {
         Ok(totals)
     }
 
+    /// The length of steps as a total that has no name.
+    ///
+    /// # Errors
+    /// It is no total.
+    pub fn step_length(&mut self, text: &Text, scope: &Scope) -> Result<Node, Mistake> {
+        let node = scope.total(text, None, &mut self.reductions)?;
+        self.ends.push(self.reductions.len());
+        Ok(node)
+    }
+
     /// Makes operations of what is reduced, with what is added beyond sides.
     ///
     /// # Errors
     /// A total reads too far away, or takes too many operations.
-    pub fn compile(
-        &mut self,
-        by: (&[Stencil], &Sides),
-        texts: &[TotalText],
-    ) -> Result<(), Mistake> {
+    pub fn compile(&mut self, by: (&[Stencil], &Sides), texts: &[&Text]) -> Result<(), Mistake> {
         for (text, end) in texts.iter().zip(&self.ends) {
             let values = self.reductions[..*end].iter().map(|reduction| &reduction.value);
             let program = Program::of_values(by, values);
-            self.program = program.map_err(|what| text.value.wrong(what))?;
+            self.program = program.map_err(|what| text.wrong(what))?;
         }
         Ok(())
     }

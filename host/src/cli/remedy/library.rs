@@ -175,6 +175,10 @@ pub fn of_error(error: &Error) -> String {
                  weights whose absolute values sum to at most 1"
                     .into()
             }
+            Error::TimeStep { .. } => {
+                "the length of a step follows from the values by the key 'dt' of [time]: look at what it divides by, and whether values grow"
+                    .into()
+            }
             Error::FieldOverflow { .. } => {
                 "take a smaller dt, fewer steps, or a wider dtype".into()
             }

@@ -86,7 +86,7 @@ impl Kernel {
     /// # Errors
     /// It has what the kernel has no instructions for.
     pub fn with_totals(self, system: &System, own: Region) -> Result<Self, String> {
-        if system.totals.is_empty() {
+        if system.totals.reductions.is_empty() {
             return Ok(self);
         }
         let kernel = Box::new(Self::of_totals(system, &self.geometry, own)?);

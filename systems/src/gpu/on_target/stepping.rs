@@ -14,7 +14,7 @@ use crate::places::Places;
 use crate::session::{Copies, StepSession};
 use compute::engine::{Session, State};
 use problem::observe::PendingCopy;
-use problem::{Dtype, Error, Grid, Region, Shape, View, values as grid, with_values};
+use problem::{Clock, Dtype, Error, Grid, Region, Shape, View, values as grid, with_values};
 
 impl<T: Target> Session for OnTarget<T> {
     fn device(&self) -> String {
@@ -76,6 +76,12 @@ impl<T: Target> Session for OnTarget<T> {
 
     fn take_totals(&mut self, reduced: &[f64]) {
         self.told = Some(reduced.to_vec());
+    }
+
+    /// The numbers of steps are other ones then, and the last launch is not taken again with them.
+    fn take_clock(&mut self, clock: Clock) {
+        self.system.clock = clock;
+        (self.numbers_of, self.last) = ((0, 0), None);
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

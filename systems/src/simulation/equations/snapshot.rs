@@ -5,7 +5,7 @@ use super::SystemSimulation;
 use crate::expression::Array;
 use compute::engine::State;
 use problem::observe::{ArrayName, By, PendingCopy, Snapshot, copied};
-use problem::{Error, Region, Shape, Values, View};
+use problem::{Clock, Error, Region, Shape, Values, View};
 
 /// A system between two steps.
 pub struct SystemSnapshot<'a> {
@@ -57,6 +57,10 @@ impl Snapshot for SystemSnapshot<'_> {
 
     fn records(&self) -> &[Vec<f64>] {
         self.simulation.records()
+    }
+
+    fn clock(&self) -> Option<Clock> {
+        self.simulation.system.varies_steps().then_some(self.simulation.system.clock)
     }
 
     fn has_ended(&mut self) -> Result<bool, Error> {

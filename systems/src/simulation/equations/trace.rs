@@ -87,19 +87,23 @@ impl<'a> Search<'a> {
             StartValues::with(system, &self.of.inputs)
         })?;
         self.advance(&mut again, self.finite)?;
-        let mut state = again.state()?;
+        let (mut state, mut clock) = (again.state()?, again.clock());
         while self.finite + 1 < self.step && start.elapsed() < limit {
             let probe = self.finite.midpoint(self.step);
             self.advance(&mut again, probe)?;
             match again.look() {
                 Ok(()) => {
                     self.finite = probe;
-                    state = again.state()?;
+                    (state, clock) = (again.state()?, again.clock());
                 }
                 Err(seen @ Error::FieldOverflow { .. }) => {
                     (self.step, self.seen) = (probe, Some(seen));
-                    let left =
-                        SystemState { step: self.finite, arrays: state.clone(), records: vec![] };
+                    let left = SystemState {
+                        step: self.finite,
+                        arrays: state.clone(),
+                        records: vec![],
+                        clock,
+                    };
                     again = SystemSimulation::resumed(system, &asked, left)?;
                 }
                 Err(other) => return Err(other),
