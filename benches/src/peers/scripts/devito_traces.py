@@ -44,8 +44,8 @@ step = grid.stepping_dim.spacing
 
 sparse = {}
 if request["problem"] == "acoustic-sinc":
-    # Of eight points along each axis Devito has the window for waves of at least three points a wavelength (4.14), here it
-    # is that for four (Hicks, "Arbitrary source and receiver positioning in finite-difference schemes" (2002), table 1).
+    # The window of eight points along each axis that systems here have (Hicks, "Arbitrary source and receiver positioning in
+    # finite-difference schemes using Kaiser windowed sinc functions" (2002)); that of Devito's table is another one, 4.14.
     SincInterpolator._b_table[4] = 6.31
     sparse = {"interpolation": "sinc", "r": 4}
 
