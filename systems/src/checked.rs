@@ -10,7 +10,7 @@ use transform::Stencil;
 
 use super::at::Places;
 use super::beyond;
-use super::clock::StepLength;
+use super::clock::{Rule, StepLength};
 use super::constants;
 use super::description::{Change, Description, FieldText, StartText, Table};
 use super::ends;
@@ -140,10 +140,15 @@ impl System {
             warnings: Vec::new(),
         };
         system.totals = Totals::new(&description.totals, &mut scope)?;
-        if numbers.dt.is_none() {
+        if numbers.dt.is_none() && description.tolerance.is_none() {
             let value = system.totals.step_length(&description.dt, &scope)?;
             let (every, end) = (description.dt_every.max(1), numbers.end);
-            system.length = Some(StepLength { value, every, end });
+            system.length = Some(StepLength { rule: Rule::Follows(value, every), end });
+        }
+        if let Some(text) = &description.tolerance {
+            let (first, end) = (numbers.first, numbers.end);
+            let rule = Rule::within(text, description.method, first, &scope)?;
+            system.length = Some(StepLength { rule, end });
         }
         system.end = match &description.end {
             Some(end) => Some(scope.condition(end, Purpose::EachStep)?),
@@ -223,8 +228,16 @@ impl System {
                 Change::Rate(rate) => Some((scope.number(rate, Purpose::Next)?, *text)),
             });
         }
-        let by = (description.method, self.step_length());
-        integrate::integrate(by, &mut self.fields, &rates, &mut self.works, &texts)
+        let by = (description.method, self.step_length(), self.takes_back());
+        let (fields, works) = (&mut self.fields, &mut self.works);
+        let found = integrate::integrate(by, fields, &rates, works, &texts)?;
+        if let Some(StepLength { rule: Rule::Within { off, estimates, .. }, .. }) = &mut self.length
+        {
+            // It holds the tolerance until then.
+            *off = self.totals.off(found.clone(), off);
+            *estimates = found;
+        }
+        Ok(())
     }
 
     /// Finds out in which order a step computes, and makes programs of it.
@@ -252,13 +265,15 @@ impl System {
         let name = |array| self.name_of(array).to_owned();
         let around = |array| self.around(array);
         let by = (self.stencils.as_slice(), &self.sides(&around));
-        let programs = stages::programs(by, &equations, has_source, name)?;
+        let wanted = |array| matches!(array, Array::Work(work) if self.keeps(work));
+        let programs = stages::programs(by, &equations, (has_source, wanted), name)?;
         (self.program, self.stages) = programs;
         self.check_solves(|work| text(self.fields.len() + work))?;
         let mut totals = std::mem::take(&mut self.totals);
         let around = |array| self.around(array);
         let texts: Vec<&Text> = description.totals.iter().map(|total| &total.value).collect();
-        let texts = [&texts[..], &[&description.dt]].concat();
+        let of_steps = description.tolerance.as_ref().unwrap_or(&description.dt);
+        let texts = [&texts[..], &[of_steps]].concat();
         totals.compile((&self.stencils, &self.sides(&around)), &texts)?;
         self.totals = totals;
         Ok(())
@@ -274,6 +289,11 @@ impl System {
     fn read_works(&self) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         let mut left: Vec<&Node> = self.fields.iter().map(|field| &field.next).collect();
+        let kept = (0..self.works.len()).filter(|work| self.keeps(*work));
+        for work in kept {
+            found.insert(work);
+            left.push(&self.works[work].value);
+        }
         while let Some(node) = left.pop() {
             for (array, _) in node.computed_reads() {
                 if let Array::Work(work) = array

@@ -6,18 +6,64 @@ use serde::{Deserialize, Serialize};
 
 use super::checked::System;
 use super::evaluate::{Evaluator, Nothing, Plain};
-use super::expression::Node;
+use super::expression::{Node, Purpose, Scope};
+use super::integrate::Method;
+use super::text::Text;
+use problem::error::Mistake;
 use problem::{Clock, Error};
 
 /// A length of steps that follows from the values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepLength {
-    /// What it is, made of reductions.
-    pub value: Node,
-    /// After how many steps it is found anew.
-    pub every: usize,
+    /// How it does.
+    pub rule: Rule,
     /// The time at which a run ends, if it does.
     pub end: Option<f64>,
+}
+
+/// How the length of steps follows from the values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Rule {
+    /// It is made of reductions, and found anew after every so many steps.
+    Follows(Node, usize),
+    /// So that what a step is off by stays within a tolerance.
+    Within {
+        /// What it is off by over what is tolerated, made of reductions.
+        off: Node,
+        /// The work fields of what fields are off by.
+        estimates: std::ops::Range<usize>,
+        /// The length of the first step.
+        first: f64,
+    },
+}
+
+/// What is to be done after a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// Go on by this clock.
+    Taken(Clock),
+    /// Take the step again, by this clock.
+    Again(Clock),
+}
+
+impl Rule {
+    /// Steps that are off by no more than a tolerance, an expression of constants; the first one is so long. What a step is off
+    /// by is not known yet: the tolerance is in its place.
+    ///
+    /// # Errors
+    /// The tolerance is no number above 0, or the method has no estimate of what it is off by.
+    pub fn within(text: &Text, method: Method, first: f64, scope: &Scope) -> Result<Self, Mistake> {
+        if method.off().is_none() {
+            let what = format!("'{method}' does not know what it is off by");
+            return Err(text.wrong(what).hint("take method = \"rk45\", or no tolerance"));
+        }
+        match scope.number(text, Purpose::Constant)? {
+            off @ Node::Number(tolerance) if tolerance > 0.0 => {
+                Ok(Self::Within { off, estimates: 0..0, first })
+            }
+            _ => Err(text.wrong("a tolerance is a number above 0")),
+        }
+    }
 }
 
 impl System {
@@ -37,7 +83,53 @@ impl System {
     #[must_use]
     pub fn is_over(&self, steps: usize) -> bool {
         let end = self.length.as_ref().and_then(|length| length.end);
-        end.is_some_and(|end| self.clock.until > 0 && self.time(steps) >= end)
+        end.is_some_and(|end| self.clock.until > 0 && self.time(steps) >= end * (1.0 - WHOLE))
+    }
+
+    /// Whether a step may be taken back.
+    pub(super) fn takes_back(&self) -> bool {
+        matches!(&self.length, Some(StepLength { rule: Rule::Within { .. }, .. }))
+    }
+
+    /// Whether a work field is kept, though no equation reads it.
+    pub(super) fn keeps(&self, work: usize) -> bool {
+        match &self.length {
+            Some(StepLength { rule: Rule::Within { estimates, .. }, .. }) => {
+                estimates.contains(&work)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the last one of so many steps is good enough, by reductions of the values after it, and how long the next one is.
+    ///
+    /// The length goes with the fifth root of what is tolerated over what the step was off by (Hairer, Nørsett, Wanner, "Solving
+    /// ordinary differential equations I", 1993, section II.4), of which a tenth less is taken, and at most five times as much
+    /// or a fifth.
+    ///
+    /// # Errors
+    /// [`Error::TimeStep`]: a step would be too short to change the time.
+    pub(super) fn verdict(&self, reduced: &[f64], steps: usize) -> Result<Option<Verdict>, Error> {
+        let Some(StepLength { rule: Rule::Within { off, .. }, end }) = &self.length else {
+            return Ok(None);
+        };
+        let evaluator = Evaluator::new(self, Plain, &Nothing, steps as f64).knowing(reduced);
+        let off = evaluator.at(off, [0; 3]);
+        // Also of what is no number.
+        let factor = if off >= 0.0 { (0.9 * off.powf(-0.2)).clamp(0.2, 5.0) } else { 0.2 };
+        let clock = self.clock;
+        let is_good = off <= 1.0;
+        let (step, time) = match is_good {
+            true => (steps, clock.at(steps as f64)),
+            false => (steps - 1, clock.time),
+        };
+        let dt = clock.dt * if is_good { factor } else { factor.min(0.9) };
+        if time + dt == time {
+            return Err(Error::TimeStep { value: dt, step });
+        }
+        let dt = end.map_or(dt, |end| to_end(dt, end - time));
+        let clock = Clock { step, time, dt, until: step + 1 };
+        Ok(Some(if is_good { Verdict::Taken(clock) } else { Verdict::Again(clock) }))
     }
 
     /// How long the next steps are, after so many, of values of which reductions are these.
@@ -45,7 +137,14 @@ impl System {
     /// # Errors
     /// [`Error::TimeStep`]: the length is none.
     pub(super) fn clock_after(&self, reduced: &[f64], steps: usize) -> Result<Clock, Error> {
-        let Some(StepLength { value, every, end }) = &self.length else { return Ok(self.clock) };
+        let Some(StepLength { rule, end }) = &self.length else { return Ok(self.clock) };
+        let (value, every) = match rule {
+            Rule::Follows(value, every) => (value, every),
+            Rule::Within { first, .. } => {
+                let dt = end.map_or(*first, |end| to_end(*first, end));
+                return Ok(Clock { step: steps, time: 0.0, dt, until: steps + 1 });
+            }
+        };
         let time = self.time(steps);
         let evaluator = Evaluator::new(self, Plain, &Nothing, steps as f64).knowing(reduced);
         let dt = evaluator.at(value, [0; 3]);
@@ -61,6 +160,15 @@ impl System {
             return Ok(clock);
         }
         Ok(Clock { dt: left / to_end, until: steps + to_end as usize, ..clock })
+    }
+}
+
+/// A step of at most this length, of two equal ones if two are left.
+fn to_end(dt: f64, left: f64) -> f64 {
+    match left / dt {
+        parts if parts <= 1.0 => left,
+        parts if parts <= 2.0 => 0.5 * left,
+        _ => dt,
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Numbers {
     pub spacing: [f64; 3],
     /// Time of a step; none where it follows from the values.
     pub dt: Option<f64>,
+    /// That of the first step, which may be followed by others.
+    pub first: f64,
     /// The time at which a run ends whose steps do.
     pub end: Option<f64>,
     /// Steps to take, if nothing else is said.
@@ -50,9 +52,19 @@ pub fn resolve(
     for (name, text) in &description.constants {
         open.insert(name.as_str().to_owned(), text.clone());
     }
-    scope.varies_steps = follows(description, scope)?;
-    if !scope.varies_steps {
-        open.insert("dt".into(), description.dt.clone());
+    let (follows, tolerance) = (follows(description, scope)?, description.tolerance.as_ref());
+    scope.varies_steps = follows || tolerance.is_some();
+    let dt = if scope.varies_steps { "dt of the first step" } else { "dt" };
+    match tolerance {
+        Some(tolerance) if follows => {
+            let wrong =
+                tolerance.wrong("there is a tolerance, and a time step that follows from totals");
+            return Err(wrong.hint("give one of them; dt is then the length of the first step"));
+        }
+        _ if follows => (),
+        _ => {
+            open.insert(dt.into(), description.dt.clone());
+        }
     }
     let spacing = &description.spacing;
     for axis in axes {
@@ -91,11 +103,9 @@ pub fn resolve(
         number if number > 0.0 => Ok(number),
         number => Err(open[name].wrong(format!("{what} is {number}; it must be above 0"))),
     };
-    let dt = match scope.varies_steps {
-        true => None,
-        false => Some(positive("dt", "the time step")?),
-    };
-    let mut numbers = Numbers { spacing: [1.0; 3], dt, end, steps };
+    let first = if follows { 0.0 } else { positive(dt, "the time step")? };
+    let dt = (!scope.varies_steps).then_some(first);
+    let mut numbers = Numbers { spacing: [1.0; 3], dt, first, end, steps };
     for (axis, letter) in AXES.iter().enumerate().skip(3 - dims) {
         let name = format!("h{letter}");
         let name = if open.contains_key(&name) { name } else { own(scope, &name) };

@@ -27,6 +27,9 @@ pub struct Description {
     pub dtype: Dtype,
     /// Time of a step.
     pub dt: Text,
+    /// What a step may be off by, at most, over 1 + |u|: then steps are as long as that allows, and `dt` is the length of the first
+    /// one.
+    pub tolerance: Option<Text>,
     /// After how many steps a time step that follows from the values is found anew.
     pub dt_every: usize,
     /// Steps to take, if nothing else is said; at most, where they are as long as the values say and the run ends at a time.
@@ -265,6 +268,7 @@ impl Description {
             dtype: Dtype::F32,
             dt: text("the time step", 1),
             dt_every: 10,
+            tolerance: None,
             steps: 0,
             until: None,
             end: None,

@@ -73,6 +73,7 @@ struct GridTable {
 struct TimeTable {
     dt: Option<Spanned<Value>>,
     dt_every: Option<Whole>,
+    tolerance: Option<Spanned<Value>>,
     steps: Option<Whole>,
     until: Option<Spanned<Value>>,
     method: Option<Strings>,
@@ -324,6 +325,7 @@ impl Reader {
             spacing,
             dtype: file.grid.dtype.as_ref().map_or(Ok(start.dtype), |name| self.dtype(name))?,
             dt: file.time.get_ref().dt.as_ref().map_or(start.dt, |dt| self.value(dt)),
+            tolerance: file.time.get_ref().tolerance.as_ref().map(|it| self.value(it)),
             dt_every: file.time.get_ref().dt_every.as_ref().map_or(start.dt_every, |it| it.0),
             steps: file.time.get_ref().steps.as_ref().map_or(0, |steps| steps.0),
             until: self.until(&file.time)?,

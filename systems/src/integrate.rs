@@ -6,7 +6,9 @@
 //! later stages need is a work field, too; any other is a part of the expression that takes it.
 //!
 //! Methods: Hairer, Nørsett, Wanner, "Solving ordinary differential equations I" (1993), section II.1; `ssprk3` is that of
-//! Shu and Osher, "Efficient implementation of essentially non-oscillatory shock-capturing schemes" (1988), equation 2.18.
+//! Shu and Osher, "Efficient implementation of essentially non-oscillatory shock-capturing schemes" (1988), equation 2.18;
+//! `rk45` that of Cash and Karp, "A variable order Runge-Kutta method for initial value problems with rapidly varying right-hand
+//! sides" (1990), table 5, whose stages make two results, of orders 4 and 5.
 
 use problem::Boundary;
 use problem::error::Mistake;
@@ -30,6 +32,8 @@ pub enum Method {
     Ssprk3,
     /// The classical method: of order 4, with 4 stages.
     Rk4,
+    /// The method of Cash and Karp: of order 5, with 6 stages, and an estimate of what it is off by.
+    Rk45,
 }
 
 /// What the values of a stage, or at last those after the step, are made of.
@@ -42,7 +46,56 @@ struct Row {
     time: f64,
 }
 
+/// The times of Cash and Karp's stages after the first, the weights of rates in each of them, and in the result.
+const CASH_KARP: [Row; 6] = {
+    const VALUES: &[(usize, f64)] = &[(0, 1.0)];
+    [
+        Row { values: VALUES, rates: &[(0, 0.2)], time: 0.2 },
+        Row { values: VALUES, rates: &[(0, 0.075), (1, 0.225)], time: 0.3 },
+        Row { values: VALUES, rates: &[(0, 0.3), (1, -0.9), (2, 1.2)], time: 0.6 },
+        Row {
+            values: VALUES,
+            rates: &[(0, -11.0 / 54.0), (1, 2.5), (2, -70.0 / 27.0), (3, 35.0 / 27.0)],
+            time: 1.0,
+        },
+        Row {
+            values: VALUES,
+            rates: &[
+                (0, 1631.0 / 55296.0),
+                (1, 175.0 / 512.0),
+                (2, 575.0 / 13824.0),
+                (3, 44275.0 / 110_592.0),
+                (4, 253.0 / 4096.0),
+            ],
+            time: 0.875,
+        },
+        Row {
+            values: VALUES,
+            rates: &[
+                (0, 37.0 / 378.0),
+                (2, 250.0 / 621.0),
+                (3, 125.0 / 594.0),
+                (5, 512.0 / 1771.0),
+            ],
+            time: 1.0,
+        },
+    ]
+};
+
 impl Method {
+    /// The weights of rates in the difference of its result from that of one order less, if its stages make one.
+    #[must_use]
+    pub fn off(self) -> Option<&'static [(usize, f64)]> {
+        const CASH_KARP: &[(usize, f64)] = &[
+            (0, 37.0 / 378.0 - 2825.0 / 27648.0),
+            (2, 250.0 / 621.0 - 18575.0 / 48384.0),
+            (3, 125.0 / 594.0 - 13525.0 / 55296.0),
+            (4, -277.0 / 14336.0),
+            (5, 512.0 / 1771.0 - 0.25),
+        ];
+        (self == Self::Rk45).then_some(CASH_KARP)
+    }
+
     /// Its rows: one for each stage but the first one, whose values are those before the step, and one for the values after
     /// it.
     fn rows(self) -> &'static [Row] {
@@ -61,6 +114,7 @@ impl Method {
                     time: 1.0,
                 },
             ],
+            Self::Rk45 => &CASH_KARP,
             Self::Rk4 => &[
                 Row { values: &[(0, 1.0)], rates: &[(0, 0.5)], time: 0.5 },
                 Row { values: &[(0, 1.0)], rates: &[(1, 0.5)], time: 0.5 },
@@ -79,17 +133,17 @@ impl Method {
 pub type Rate<'a> = Option<(Node, &'a Text)>;
 
 /// Makes equations for the next values of fields that have rates, with as many work fields as the method needs; `dt` is the
-/// time step.
+/// time step. With `estimates` there are work fields of what each field is off by, the numbers of which are returned.
 ///
 /// # Errors
 /// The method has several stages, and a field has no rate, or an equation reads values of another time.
 pub fn integrate(
-    (method, dt): (Method, Node),
+    (method, dt, estimates): (Method, Node, bool),
     fields: &mut [Field],
     rates: &[Rate],
     works: &mut Vec<Work>,
     texts: &[&Text],
-) -> Result<(), Mistake> {
+) -> Result<std::ops::Range<usize>, Mistake> {
     let rows = method.rows();
     if rows.len() > 1 {
         for (text, rate) in texts.iter().zip(rates) {
@@ -104,15 +158,18 @@ pub fn integrate(
         let all = rates.iter().flatten().map(|(rate, text)| (rate, text)).chain(own);
         all.into_iter().try_for_each(|(node, text)| check(method, node, text))?;
     }
-    let stages = Stages { rows, dt, own: works.len(), rates };
+    let off = method.off().filter(|_| estimates);
+    let stages = Stages { rows, off, dt, own: works.len(), rates };
     let more = stages.works(fields, works);
     works.extend(more);
+    let first = works.len();
+    works.extend(stages.estimates(fields));
     for (number, field) in fields.iter_mut().enumerate() {
         if rates[number].is_some() {
             field.next = stages.row(rows.len() - 1, number);
         }
     }
-    Ok(())
+    Ok(first..works.len())
 }
 
 /// Checks that what is computed in each stage reads values of that stage.
@@ -135,6 +192,8 @@ fn check(method: Method, node: &Node, text: &Text) -> Result<(), Mistake> {
 /// The stages of a method, with rates of all fields unless it has only one.
 struct Stages<'a> {
     rows: &'static [Row],
+    /// Weights of rates in what the result is off by, if that is wanted.
+    off: Option<&'static [(usize, f64)]>,
     dt: Node,
     /// Work fields that the system has.
     own: usize,
@@ -169,7 +228,9 @@ impl Stages<'_> {
     fn kept(&self) -> Vec<usize> {
         let is_taken = |stage: &usize| {
             let others = self.rows.iter().enumerate().filter(|(row, _)| row != stage);
-            others.flat_map(|(_, row)| row.rates).any(|(taken, _)| taken == stage)
+            // What the result is off by is computed with it, after the last stage.
+            let off = self.off.filter(|_| *stage + 1 < self.rows.len()).unwrap_or_default();
+            others.flat_map(|(_, row)| row.rates).chain(off).any(|(taken, _)| taken == stage)
         };
         (0..self.rows.len()).filter(is_taken).collect()
     }
@@ -202,6 +263,32 @@ impl Stages<'_> {
     /// What a row makes of a field.
     fn row(&self, row: usize, field: usize) -> Node {
         let Row { values, rates, .. } = &self.rows[row];
+        self.sum(values, rates, field)
+    }
+
+    /// Work fields of what fields are off by; nothing where points keep their values.
+    fn estimates(&self, fields: &[Field]) -> Vec<Work> {
+        let Some(off) = self.off else { return Vec::new() };
+        let estimate = |(number, field): (usize, &Field)| {
+            let value = self.sum(&[], off, number);
+            Work {
+                name: format!("what {} is off by", field.name),
+                boundary: Boundary::default(),
+                value: match &field.keep {
+                    Some(keep) => {
+                        Node::call(Function::If, vec![keep.clone(), Node::Number(0.0), value])
+                    }
+                    None => value,
+                },
+                of: None,
+                later: 0.0,
+            }
+        };
+        fields.iter().enumerate().map(estimate).collect()
+    }
+
+    /// Values and rates of stages with these weights, rates times the time step.
+    fn sum(&self, values: &[(usize, f64)], rates: &[(usize, f64)], field: usize) -> Node {
         let times = |weight: f64, node: Node| match weight {
             1.0 => node,
             _ => Node::call(Function::Multiply, vec![Node::Number(weight), node]),

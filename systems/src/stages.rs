@@ -15,14 +15,14 @@ use super::sides::Sides;
 use problem::error::Mistake;
 
 /// The program of all equations, and that of each stage, which has the scalars of all. `later` tells what is added to after
-/// it was computed, `name` what an array is called.
+/// it was computed, `wanted` what is kept though no equation reads it, `name` what an array is called.
 ///
 /// # Errors
 /// Equations that wait for each other, with their names; those of [`Program::new`].
 pub fn programs(
     by: (&[Stencil], &Sides),
     equations: &[Equation],
-    later: impl Fn(Array) -> bool,
+    (later, wanted): (impl Fn(Array) -> bool, impl Fn(Array) -> bool),
     name: impl Fn(Array) -> String,
 ) -> Result<(Program, Vec<Program>), Mistake> {
     let order = order(equations, later, name)?;
@@ -34,7 +34,7 @@ pub fn programs(
     };
     let mut stages = order.iter().map(of_stage).collect::<Result<Vec<Program>, Mistake>>()?;
     let read: BTreeSet<Array> = stages.iter().flat_map(Program::arrays).collect();
-    let is_kept = |array| matches!(array, Array::New(_)) || read.contains(&array);
+    let is_kept = |array| matches!(array, Array::New(_)) || read.contains(&array) || wanted(array);
     stages.iter_mut().chain([&mut whole]).for_each(|program| program.keep(is_kept));
     Ok((whole, stages))
 }

@@ -129,6 +129,14 @@ pub trait Session {
     /// hold some.
     fn take_totals(&mut self, _reduced: &[f64]) {}
 
+    /// Takes the last step back, which was one by itself.
+    ///
+    /// # Errors
+    /// A rank failed.
+    fn take_back(&mut self) -> Result<(), Error> {
+        unreachable!("no step of this session is taken back")
+    }
+
     /// Takes when the next steps are, and how long.
     fn take_clock(&mut self, _clock: Clock) {}
 

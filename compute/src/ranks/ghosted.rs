@@ -178,6 +178,11 @@ impl<S: Session + ?Sized> Session for Ghosted<S> {
         self.inner.take_totals(reduced);
     }
 
+    /// Ghosts that were right before the step are so again.
+    fn take_back(&mut self) -> Result<(), Error> {
+        self.inner.take_back()
+    }
+
     fn take_clock(&mut self, clock: Clock) {
         self.inner.take_clock(clock);
     }

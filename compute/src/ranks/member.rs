@@ -58,6 +58,8 @@ pub enum Command {
     Totals(Vec<u64>),
     /// Take when the next steps are, and how long.
     Clock(Clock),
+    /// Take the last step back.
+    Back,
     /// Copy everything so many times.
     Copy(usize),
     /// There is nothing more to do.
@@ -243,6 +245,7 @@ impl<S: Session + ?Sized> Member<S> {
                 self.session.take_clock(clock);
                 Ok(Reply::Done)
             }
+            Command::Back => self.session.take_back().map(|()| Reply::Done),
             Command::Look => self.session.knows_finite().map(Reply::Finite),
             Command::Copy(count) => self.session.copy(count).map(|time| self.took(time)),
             Command::End => Ok(Reply::Done),

@@ -221,6 +221,14 @@ impl<S: Session + ?Sized> Team<S> {
         Ok(parts)
     }
 
+    /// Has all ranks take the last step back.
+    ///
+    /// # Errors
+    /// A rank failed.
+    pub fn take_back(&mut self) -> Result<(), Error> {
+        self.all(Command::Back, |member| member.session.take_back()).map(drop)
+    }
+
     /// Tells all ranks when the next steps are, and how long.
     ///
     /// # Errors

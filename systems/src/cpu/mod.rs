@@ -477,7 +477,11 @@ impl<T: Stored> Cpu<T> {
         match array {
             Array::Field { field, level } => &self.arrays.fields[field][level],
             Array::Coefficient(coefficient) => &self.arrays.coefficients[coefficient],
-            _ => unreachable!("what a step computes is no value before it"),
+            // What it was in the last step.
+            Array::Work(work) => &self.arrays.works[work],
+            Array::New(_) => {
+                unreachable!("the new values of a field are its values after the step")
+            }
         }
     }
 }
@@ -552,6 +556,9 @@ fn check_together(system: &System) -> Result<usize, String> {
 /// The oldest values of a field, if the stage that computes the next ones reads them at the point itself only, and no later
 /// one does: then the next ones are written over them.
 fn own(system: &System, field: usize) -> Option<Array> {
+    if system.takes_back() {
+        return None;
+    }
     let oldest = Array::Field { field, level: system.fields[field].levels - 1 };
     let writes = system.stages.iter().position(|stage| stage.place_of(field).is_some())?;
     let may_read = |stage: usize, offset| match stage.cmp(&writes) {
@@ -649,6 +656,12 @@ impl<T: Stored> Session for Cpu<T> {
 
     fn take_totals(&mut self, reduced: &[f64]) {
         self.totals = Some(reduced.to_vec());
+    }
+
+    fn take_back(&mut self) -> Result<(), Error> {
+        self.arrays.fields.iter_mut().for_each(|levels| levels.rotate_left(1));
+        self.done -= 1;
+        Ok(())
     }
 
     fn take_clock(&mut self, clock: Clock) {

@@ -104,6 +104,10 @@ impl Session for SystemTeam {
         Ok(Some(self.totals.in_one(parts.iter().map(Vec::as_slice))))
     }
 
+    fn take_back(&mut self) -> Result<(), Error> {
+        self.team.take_back()
+    }
+
     fn read(&mut self, array: usize, state: State, region: Region) -> Result<Values, Error> {
         self.team.read(array, state, region)
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::check::{self, Points};
 use crate::checked::System;
+use crate::clock::Verdict;
 use crate::growth::{self, Outset};
 use crate::plan::{self, Chosen, Request};
 use crate::receivers::{Numbers, Received};
@@ -333,13 +334,44 @@ impl SystemSimulation {
 
     /// Takes one time step, and compares it.
     fn compare(&mut self, points: Points) -> Result<Comparison, Error> {
-        self.keep_time()?;
-        let check = check::step(&self.system, &mut *self.session, self.done, points)?;
-        self.done += 1;
-        self.untimed += 1;
-        self.record()?;
-        self.note_totals()?;
-        if check.holds() { Ok(check) } else { Err(check.into()) }
+        loop {
+            self.keep_time()?;
+            let check = check::step(&self.system, &mut *self.session, self.done, points)?;
+            self.done += 1;
+            self.untimed += 1;
+            let noted = [self.records.len(), self.rows.len()];
+            self.record()?;
+            self.note_totals()?;
+            if !check.holds() {
+                return Err(check.into());
+            }
+            if self.settle(noted)? {
+                return Ok(check);
+            }
+        }
+    }
+
+    /// Whether the step that was taken last is good enough; else it is taken back, with what was noted after so many records
+    /// and rows.
+    fn settle(&mut self, noted: [usize; 2]) -> Result<bool, Error> {
+        if !self.system.takes_back() {
+            return Ok(true);
+        }
+        let reduced = self.session.reduced(&self.system, self.done)?;
+        let verdict = self.system.verdict(&reduced, self.done)?;
+        let verdict = verdict.expect("steps are taken within a tolerance");
+        let (Verdict::Taken(clock) | Verdict::Again(clock)) = verdict;
+        let is_taken = matches!(verdict, Verdict::Taken(_));
+        if !is_taken {
+            self.session.take_back()?;
+            self.done -= 1;
+            let [records, rows] = noted;
+            self.records.truncate(records);
+            self.rows.truncate(rows);
+        }
+        self.system.clock = clock;
+        self.session.tell_clock(clock)?;
+        Ok(is_taken)
     }
 
     /// Finds out how long the next steps are, where that follows from the values and is due, and tells the session. For how many
@@ -510,8 +542,11 @@ impl SystemSimulation {
         let (mut left, mut time) = (steps, Duration::ZERO);
         while left > 0 && !self.system.is_over(self.done) {
             let steps = left.min(self.keep_time()?);
+            let noted = [self.records.len(), self.rows.len()];
             time += self.advance_evenly(steps)?;
-            left -= steps;
+            if self.settle(noted)? {
+                left -= steps;
+            }
         }
         Ok(time)
     }

@@ -51,10 +51,11 @@ fn a_run_ends_at_its_time_and_not_before() {
     let mut whole = simulation(&description);
     whole.step(1000).unwrap();
     let steps = whole.steps();
-    assert!(whole.now() == 1.5 && (30..200).contains(&steps), "{steps} {}", whole.now());
+    let is_there = |simulation: &SystemSimulation| (simulation.now() - 1.5).abs() < 1e-12;
+    assert!(is_there(&whole) && (30..200).contains(&steps), "{steps} {}", whole.now());
     // What is over stays as it is.
     whole.step(5).unwrap();
-    assert_eq!((whole.steps(), whole.now()), (steps, 1.5));
+    assert!(whole.steps() == steps && is_there(&whole));
     // Du/dt = -u^2 is 1/u = 1/u0 + t; Euler's method is of first order.
     let u = whole.field("u").unwrap().get(0);
     assert!((u - 0.5).abs() < 0.03, "{u}");
@@ -104,12 +105,92 @@ fn a_run_goes_on_with_the_steps_that_it_had() {
     }
 }
 
+/// du/dt = -u^2 by steps that are off by no more than a tolerance.
+fn tolerant(tolerance: &str, first: &str) -> Description {
+    let text = |text: &str| crate::Text::new("a number", text);
+    let mut description = decay().method(crate::Method::Rk45).time_step(first);
+    description.tolerance = Some(text(tolerance));
+    description.until = Some(text("3"));
+    description
+}
+
+#[test]
+fn steps_are_off_by_no_more_than_a_tolerance() {
+    let mut before = 0;
+    for (tolerance, most) in [("1e-5", 1e-4), ("1e-8", 1e-7), ("1e-11", 1e-10)] {
+        let mut simulation = simulation(&tolerant(tolerance, "0.01"));
+        simulation.step(1000).unwrap();
+        assert!((simulation.now() - 3.0).abs() < 1e-12);
+        let u = simulation.field("u").unwrap();
+        for at in 0..3 {
+            let exact = 1.0 / (1.0 / (2.0 + at as f64) + 3.0);
+            assert!((u.get(at) - exact).abs() < most, "{tolerance}: {}", u.get(at) - exact);
+        }
+        // A fifth root of a thousand times as many.
+        let steps = simulation.steps();
+        assert!(before < steps && steps < 150, "{tolerance}: {steps} steps");
+        before = steps;
+    }
+}
+
+/// The first step would be far too long: it is taken back, more than once, and nothing of it is left.
+#[test]
+fn steps_that_are_off_by_more_are_taken_again() {
+    let mut long = tolerant("1e-8", "2").receiver("u", &[1]);
+    long = long.total("mass", "sum(u)");
+    for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
+        let system = System::new(&long, Path::new("")).unwrap();
+        let simulation = SystemSimulation::on(&system, engine).unwrap();
+        let mut simulation = simulation.with_series(1).unwrap();
+        simulation.checked_step().unwrap();
+        simulation.step(1000).unwrap();
+        let steps = simulation.steps();
+        let u = simulation.field("u").unwrap().get(1);
+        assert!((u - 1.0 / (1.0 / 3.0 + 3.0)).abs() < 1e-7, "{u}");
+        let rows = simulation.series().to_vec();
+        assert_eq!([rows.len(), simulation.records().len()], [steps + 1; 2]);
+        for (step, (row, record)) in rows.iter().zip(simulation.records()).enumerate() {
+            assert_eq!((row[0], row[1]), (step as f64, record[0]));
+        }
+        assert!(rows.windows(2).all(|two| two[0][1] < two[1][1]));
+    }
+    let mut other = tolerant("1e-8", "2");
+    other.method = crate::Method::Rk4;
+    let refused = System::new(&other, Path::new("")).unwrap_err().to_string();
+    assert!(refused.contains("'rk4' does not know what it is off by"), "{refused}");
+    let mut other = tolerant("-1", "2");
+    let refused = System::new(&other, Path::new("")).unwrap_err().to_string();
+    assert!(refused.contains("a tolerance is a number above 0"), "{refused}");
+    other.tolerance = Some(crate::Text::new("a number", "1"));
+    let refused = System::new(&other.time_step("1/max(u)"), Path::new("")).unwrap_err().to_string();
+    assert!(refused.contains("there is a tolerance, and a time step"), "{refused}");
+}
+
+/// Without a tolerance it is a method of fifth order.
+#[test]
+fn the_method_of_cash_and_karp_is_of_fifth_order() {
+    let error = |steps: usize| {
+        let description = decay().method(crate::Method::Rk45).time_step(1.0 / steps as f64);
+        let mut simulation = simulation(&description);
+        simulation.step(steps).unwrap();
+        (simulation.field("u").unwrap().get(0) - 1.0 / 1.5).abs()
+    };
+    let order = (error(8) / error(16)).log2();
+    assert!((4.5..6.0).contains(&order), "{order}");
+}
+
 /// A random system whose steps are as long as its values say.
 fn drawn(seed: u64) -> Result<System, Error> {
     let mut description = match seed % 2 {
         0 => draw::in_stages(seed, 2),
         _ => draw::system(seed),
     };
+    if seed % 6 == 0 {
+        // Rates; the sides and sources of any.
+        description = description.method(crate::Method::Rk45).time_step("0.05");
+        description.tolerance = Some(crate::Text::new("a number", "1e-2"));
+        return System::new(&description, Path::new(""));
+    }
     description = description.time_step("0.02 + 0.1*mean(abs(u0)) + 0.001*n");
     description.dt_every = 1 + (seed % 3) as usize;
     System::new(&description, Path::new(""))

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use transform::Stencil;
 
 use crate::description::TotalText;
-use crate::expression::{Array, Fold, Node, Purpose, Reduction, Scope};
+use crate::expression::{Array, Fold, Function, Node, Purpose, Reduction, Scope};
 use crate::program::{Offset, Program};
 use crate::sides::Sides;
 use crate::text::Text;
@@ -70,6 +70,24 @@ impl Totals {
         let node = scope.total(text, None, &mut self.reductions)?;
         self.ends.push(self.reductions.len());
         Ok(node)
+    }
+
+    /// What fields are off by over what is tolerated, by work fields in the order of fields: of the largest of all points, where
+    /// |u| more is tolerated.
+    pub fn off(&mut self, estimates: std::ops::Range<usize>, tolerance: &Node) -> Node {
+        let call = |function, a: Node, b: Node| Node::call(function, vec![a, b]);
+        let size = |node: Node| Node::call(Function::Abs, vec![node]);
+        let of_field = |(field, work): (usize, usize)| {
+            let now = Node::Read(Array::Field { field, level: 0 });
+            let allowed = call(Function::Add, Node::Number(1.0), size(now));
+            call(Function::Divide, size(Node::Read(Array::Work(work))), allowed)
+        };
+        let all = estimates.enumerate().map(of_field);
+        let largest = all.reduce(|a, b| call(Function::Max, a, b)).expect("a system has fields");
+        self.reductions.push(Reduction { fold: Fold::Max, value: largest });
+        self.ends.push(self.reductions.len());
+        let largest = Node::Total(self.reductions.len() - 1);
+        call(Function::Divide, largest, tolerance.clone())
     }
 
     /// Makes operations of what is reduced, with what is added beyond sides.

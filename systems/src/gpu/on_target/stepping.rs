@@ -10,6 +10,7 @@ use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::gpu::target::Target;
 use crate::interval::SumRounding;
+use crate::parts::Field;
 use crate::places::Places;
 use crate::session::{Copies, StepSession};
 use compute::engine::{Session, State};
@@ -76,6 +77,15 @@ impl<T: Target> Session for OnTarget<T> {
 
     fn take_totals(&mut self, reduced: &[f64]) {
         self.told = Some(reduced.to_vec());
+    }
+
+    fn take_back(&mut self) -> Result<(), Error> {
+        let by = |own: &Field| if self.kernel.tile.is_some() { own.levels } else { 1 };
+        let fields = self.fields.iter_mut().zip(&self.system.fields);
+        fields.for_each(|(levels, own)| levels.rotate_left(by(own)));
+        self.done -= 1;
+        self.last = None;
+        Ok(())
     }
 
     /// The numbers of steps are other ones then, and the last launch is not taken again with them.
