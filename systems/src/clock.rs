@@ -79,6 +79,18 @@ impl System {
         self.length.is_some()
     }
 
+    /// It as it is before the first step.
+    pub(super) fn begun(&self) -> Self {
+        let clock = if self.varies_steps() { Clock::unknown() } else { self.clock };
+        Self { clock, ..self.clone() }
+    }
+
+    /// Whether a run ends at a time, so that nobody knows after how many steps.
+    #[must_use]
+    pub fn ends_in_time(&self) -> bool {
+        self.length.as_ref().is_some_and(|length| length.end.is_some())
+    }
+
     /// Whether a run whose end is a time has come to it after so many steps.
     #[must_use]
     pub fn is_over(&self, steps: usize) -> bool {

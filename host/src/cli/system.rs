@@ -212,7 +212,8 @@ fn compute(
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
     let done = simulation.steps();
-    let compared = compared(done, steps, observer.may_end(done).is_some());
+    let is_open = observer.may_end(done).is_some() || simulation.system().ends_in_time();
+    let compared = compared(done, steps, is_open);
     let compared = if verify == Verify::Sample && steps > 0 { &compared[..] } else { &[] };
     simulation.compare_all(verify == Verify::Full);
     simulation.run(steps, compared, observer)?;

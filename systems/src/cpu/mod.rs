@@ -443,13 +443,17 @@ impl<T: Stored> Cpu<T> {
         } else {
             let mut spectra = std::mem::take(&mut self.spectra);
             for stage in &self.stages {
+                let is_solve = stage.solving.is_some();
                 match &stage.solving {
                     Some(solving) => solving.solve(&self.layouts, &mut arrays, &mut spectra),
                     None => Pass::single((self, stage), &mut arrays, &numbers),
                 }
                 for array in &stage.writes {
-                    if let Some(halo) = self.halo_of(*array) {
-                        halo.close_around(arrays.written(*array), parallel);
+                    match self.halo_of(*array) {
+                        // A pass closes its rows itself.
+                        Some(halo) if is_solve => halo.close(arrays.written(*array), parallel),
+                        Some(halo) => halo.close_around(arrays.written(*array), parallel),
+                        None => (),
                     }
                 }
             }

@@ -52,7 +52,7 @@ fn a_run_ends_at_its_time_and_not_before() {
     whole.step(1000).unwrap();
     let steps = whole.steps();
     let is_there = |simulation: &SystemSimulation| (simulation.now() - 1.5).abs() < 1e-12;
-    assert!(is_there(&whole) && (30..200).contains(&steps), "{steps} {}", whole.now());
+    assert!(is_there(&whole) && (15..100).contains(&steps), "{steps} {}", whole.now());
     // What is over stays as it is.
     whole.step(5).unwrap();
     assert!(whole.steps() == steps && is_there(&whole));
@@ -208,7 +208,7 @@ fn each(cases: u64, mut of: impl FnMut(u64, System)) {
             Err(error) => assert!(error.to_string().contains("one step ago"), "{error}"),
         }
     }
-    assert!(3 * taken > 2 * cases, "{taken} of {cases}");
+    assert!(2 * taken > cases, "{taken} of {cases}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn system(tables: &str) -> Result<System, Error> {
     let text = format!(
         "[grid]\nsize = [8, 16]\ndtype = \"f64\"\nspacing = 0.5\n[time]\nsteps = 3\ndt = 0.1\n[stencils]\n\
          laplace = {{ derivative = \"laplace\", order = 2 }}\ndx = {{ derivative = \"x\", order = 2 }}\n\
-         implicit = {{ weights = [[0, -0.5, 0], [-0.5, 3, -0.5], [0, -0.5, 0]] }}\n{tables}"
+         implicit = {{ dense = [[0, -0.5, 0], [-0.5, 3, -0.5], [0, -0.5, 0]] }}\n{tables}"
     );
     System::new(&Description::parse("solves.toml", &text)?, Path::new(""))
 }
@@ -74,7 +74,7 @@ fn solves_are_stages() {
     );
     let rk4 = tables.replace("[fields", "[time]\nmethod = \"rk4\"\n[fields");
     let text = "[grid]\nsize = [8, 16]\ndtype = \"f64\"\n[time]\nsteps = 3\ndt = 0.1\nmethod = \"rk4\"\n\
-                [stencils]\ndx = { derivative = \"x\" }\nimplicit = { weights = [-0.5, 2, -0.5] }\n";
+                [stencils]\ndx = { derivative = \"x\" }\nimplicit = { dense = [-0.5, 2, -0.5] }\n";
     let rk4 = text.replace("[8, 16]", "[16]") + &rk4[rk4.find("[fields").unwrap()..];
     let rk4 = rk4.replace("*cos(pi*y/2)", "");
     let staged =

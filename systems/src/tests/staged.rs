@@ -196,15 +196,17 @@ fn jumps_take_the_stages_of_a_step_together() {
     assert!(refused.contains("not all sides of 'u' are periodic"), "{refused}");
 }
 
-/// A method of four stages whose rates wait for three work fields has sixteen.
+/// A method of four stages whose rates wait for six work fields has twenty-eight.
 #[test]
 fn more_stages_than_a_gpu_takes_are_refused_before_a_kernel_is_written() {
-    let tables = "[work.a]\nvalue = \"dx(u)\"\n[work.b]\nvalue = \"dx(a)\"\n[work.c]\nvalue = \"dx(b)\"\n\
-                  [fields.u]\nstart = \"x\"\nrate = \"dx(c)\"\n";
-    let system = system("method = \"rk4\"", tables).unwrap();
-    assert_eq!(system.stages.len(), 16);
+    let names = ["u", "a", "b", "c", "d", "e", "f"];
+    let work = |two: &[&str]| format!("[work.{}]\nvalue = \"dx({})\"\n", two[1], two[0]);
+    let works: String = names.windows(2).map(work).collect();
+    let tables = works + "[fields.u]\nstart = \"x\"\nrate = \"dx(f)\"\n";
+    let system = system("method = \"rk4\"", &tables).unwrap();
+    assert_eq!(system.stages.len(), 28);
     let refused = SystemSimulation::on(&system, EngineRequest::Emulate).err().unwrap().to_string();
-    assert!(refused.contains("a step has 16 stages"), "{refused}");
+    assert!(refused.contains("a step has 28 stages"), "{refused}");
     SystemSimulation::on(&system, EngineRequest::Cpu).unwrap().checked_step().unwrap();
 }
 

@@ -160,7 +160,22 @@ mod tests {
         let mut w = vec![0.0; f.len()];
         let read = |row: usize, to: &mut [f64]| to.copy_from_slice(&f[row * nx..][..nx]);
         solver.solve(&mut Vec::new(), &read, &mut w, |_, from, to| to.copy_from_slice(from));
-        let mean = f.iter().sum::<f64>() / f.len() as f64;
+        // Of images about the last point that point is there once, others twice.
+        let count = |index: usize| {
+            let point = [index / (ny * nx), index / nx % ny, index % nx];
+            let of_axis = |axis: usize| {
+                let at_side = |end: usize| {
+                    let place = [0, extents[axis] - 1][end];
+                    extents[axis] > 1
+                        && solve.boundary.sides[axis][end] == Side::Reflect
+                        && point[axis] == place
+                };
+                if at_side(0) || at_side(1) { 0.5 } else { 1.0 }
+            };
+            (0..3).map(of_axis).product::<f64>()
+        };
+        let all: f64 = (0..f.len()).map(count).sum();
+        let mean = f.iter().enumerate().map(|(at, f)| count(at) * f).sum::<f64>() / all;
         let mean = if solver.is_singular() { mean } else { 0.0 };
         let value = |point: [i64; 3]| {
             let mut index = 0;

@@ -81,7 +81,7 @@ impl<'a> Search<'a> {
     /// Halves what lies between the two steps, until they follow each other or the time is over.
     fn run(&mut self, limit: Duration) -> Result<(), Error> {
         let start = Instant::now();
-        let system = &self.of.system;
+        let system = &self.of.system.begun();
         let asked = Asked { engine: self.engine, ..Asked::default() };
         let mut again = SystemSimulation::begun(system, &asked, &|| {
             StartValues::with(system, &self.of.inputs)
@@ -116,9 +116,10 @@ impl<'a> Search<'a> {
         let piece = (last - again.done).div_ceil(PIECES).max(1);
         while again.done < last {
             self.progress.reached(0)?;
-            let steps = piece.min(last - again.done);
+            let steps = piece.min(last - again.done).min(again.keep_time()?);
             again.session.advance(steps)?;
             again.done += steps;
+            again.settle([again.records.len(), again.rows.len()])?;
         }
         Ok(())
     }
