@@ -23,7 +23,7 @@ fn a_distance_or_an_order_that_is_missed_is_told() {
     fourth.check().unwrap();
     assert_eq!(
         fourth.line(),
-        "| burgers | exponax | u | 10x10, 20x20, 40x40 | 1, 2, 4 | 1.6e-2, 1.0e-3, 6.2e-5 | 4.00, 4.00 | order 3.8 |"
+        "| burgers | exponax | u | 10x10, 20x20, 40x40 | 1, 2, 4 | 1.6e-2, 1.0e-3, 6.3e-5 | 4.00, 4.00 | order 3.8 |"
     );
     let told = |apart, demand| agreement(apart, demand).check().unwrap_err().to_string();
     assert_eq!(
