@@ -58,7 +58,7 @@ fn all_suites_agree() {
     }
     for suite in ["py-pde", "devito", "exponax", "swashes"] {
         let output = Command::new(env!("CARGO_BIN_EXE_benches"))
-            .args(["peers", "--turns", "1", "--suite", suite])
+            .args(["peers", "--suite", suite])
             .output()
             .unwrap();
         let [said, errors] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
