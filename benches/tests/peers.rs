@@ -43,4 +43,10 @@ fn what_is_missing_is_named_with_what_to_do() {
     let (code, text) = fail(&["--dtype", "f16"]);
     assert_eq!(code, Some(2));
     assert!(text.contains("Devito computes in f32 and f64"), "{text}");
+    let (code, text) = fail(&["--suite", "swashes", "--size", "64"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("leave out --size and --turns"), "{text}");
+    let (code, text) = fail(&["--suite", "exponax", "--steps", "3"]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("cannot be used with"), "{text}");
 }

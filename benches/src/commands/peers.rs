@@ -55,11 +55,11 @@ pub struct Arguments {
     #[arg(long)]
     gpu: bool,
     /// Problems of one package instead
-    #[arg(long, conflicts_with_all = ["gpu", "systems", "single", "many", "peer", "dtype"])]
+    #[arg(long, conflicts_with_all = ["gpu", "systems", "single", "many", "peer", "dtype", "sizes", "steps"])]
     suite: Option<Suite>,
-    /// Turns, of which the median counts
-    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
-    turns: u32,
+    /// Turns, of which the median counts [default: 9]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    turns: Option<u32>,
     /// Folder of the virtual environments
     #[arg(long, value_name = "FOLDER")]
     environment: Option<PathBuf>,
@@ -83,6 +83,9 @@ enum Suite {
     /// Shallow water, beside analytic solutions of SWASHES
     Swashes,
 }
+
+/// Turns if nobody says how many.
+const TURNS: u32 = 9;
 
 /// What the program was built from.
 const COMMIT: &str =
@@ -123,6 +126,10 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Some(Suite::Exponax) => Some(BY_EXPONAX),
         Some(Suite::Swashes) => Some(BY_SWASHES),
     };
+    if suite.is_some() && (arguments.size.is_some() || arguments.turns.is_some()) {
+        bail!("solutions are compared once, on grids of their own: leave out --size and --turns");
+    }
+    let turns = arguments.turns.unwrap_or(TURNS) as usize;
     let is_py_pde = arguments.suite == Some(Suite::PyPde);
     let cases = match arguments.gpu || arguments.suite.is_some() {
         true => Vec::new(),
@@ -153,7 +160,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
     }
     let mut stencils = Vec::new();
     for case in &cases {
-        let row = compare(&environment, case, arguments.turns as usize)?;
+        let row = compare(&environment, case, turns)?;
         println!("{row}");
         stencils.push(row);
     }
@@ -168,12 +175,11 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Vec::new()
     } else {
         println!("{device}; {}", packages.packages.join(", "));
-        println!("10^9 points a second, medians of {} turns", arguments.turns);
+        println!("10^9 points a second, medians of {turns} turns");
         println!("{}", Row::HEADER);
-        systems(&arguments, &environment, &problems)?
+        systems(&arguments, &environment, &problems, turns)?
     };
     if let Some(path) = &arguments.json {
-        let turns = arguments.turns as usize;
         write(&Record { source, turns, stencils, systems }, path)?;
     }
     Ok(())
@@ -209,14 +215,11 @@ fn systems(
     arguments: &Arguments,
     environment: &Environment,
     problems: &[Problem],
+    turns: usize,
 ) -> Result<Vec<Row>> {
     let engine = if arguments.gpu { EngineRequest::Cuda } else { EngineRequest::Cpu };
-    let setting = |dtype| Setting {
-        engine,
-        size: arguments.size.map(|size| size as usize),
-        dtype,
-        turns: arguments.turns as usize,
-    };
+    let setting =
+        |dtype| Setting { engine, size: arguments.size.map(|size| size as usize), dtype, turns };
     let dtypes: Vec<Option<Dtype>> = match arguments.dtype.as_slice() {
         [] => vec![None],
         some => some.iter().copied().map(Some).collect(),
