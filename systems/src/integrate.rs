@@ -43,6 +43,12 @@ struct Row {
 }
 
 impl Method {
+    /// Whether it computes rates more than once in a step.
+    #[must_use]
+    pub fn has_stages(self) -> bool {
+        self.rows().len() > 1
+    }
+
     /// Its rows: one for each stage but the first one, whose values are those before the step, and one for the values after
     /// it.
     fn rows(self) -> &'static [Row] {
