@@ -7,9 +7,22 @@
 //! Waves far below a frequency f are left alone by alpha(z) = pi f (1 - z/w) (Komatitsch, Martin, "An unsplit convolutional
 //! perfectly matched layer improved at grazing incidence for the seismic wave equation" (2007), section "C-PML").
 
-use super::super::expression::{Function, Node};
-use super::super::layer::End;
+use crate::expression::{Function, Node};
+use crate::layer::End;
 use problem::Shape;
+
+/// The grid, and how time goes on.
+#[derive(Clone, Copy)]
+pub struct Steps {
+    /// Its points.
+    pub shape: Shape,
+    /// Their distance along z, y, x.
+    pub spacing: [f64; 3],
+    /// Time of a step.
+    pub dt: f64,
+    /// Whether rates are integrated by several stages.
+    pub by_stages: bool,
+}
 
 /// A layer in numbers.
 pub struct Profile {
@@ -21,10 +34,8 @@ pub struct Profile {
     pub strength: [f64; 3],
     /// The largest alpha, in 1 over time.
     pub alpha: f64,
-    /// The grid.
-    pub shape: Shape,
-    /// Time of a step.
-    pub dt: f64,
+    /// The grid, and how time goes on.
+    pub steps: Steps,
 }
 
 /// What comes back of a wave, if nothing else is asked for: a tenth of what Collino and Tsogka take for 5, 10 and 20 points.
@@ -40,13 +51,17 @@ impl Profile {
     }
 
     /// d + alpha so many points after each point, along an axis: the rate at which a memory fades.
-    pub fn fading(&self, axis: usize, place: f64) -> Node {
+    fn fading(&self, axis: usize, place: f64) -> Node {
         call(Function::Add, self.damping(axis, place), self.shift(axis, place))
     }
 
-    /// What a memory loses in a step: 1 - exp(-(d + alpha) dt).
+    /// By what part of itself a memory fades: in a step, 1 - exp(-(d + alpha) dt), or by rates in the time of 1, d + alpha.
     pub fn loss(&self, axis: usize, place: f64) -> Node {
-        let exponent = call(Function::Multiply, Node::Number(-self.dt), self.fading(axis, place));
+        if self.steps.by_stages {
+            return self.fading(axis, place);
+        }
+        let exponent =
+            call(Function::Multiply, Node::Number(-self.steps.dt), self.fading(axis, place));
         let left = Node::call(Function::Exp, vec![exponent]);
         call(Function::Subtract, Node::Number(1.0), left)
     }
@@ -86,7 +101,7 @@ impl Profile {
         let at = call(Function::Add, Node::Index(axis), Node::Number(place));
         let of_axis = self.ends.iter().filter(|end| end.axis == axis);
         // Of layers at both ends a point lies in one.
-        let depths = of_axis.map(|end| end.depth(self.width, at.clone(), self.shape));
+        let depths = of_axis.map(|end| end.depth(self.width, at.clone(), self.steps.shape));
         let sum = depths.reduce(|a, b| call(Function::Add, a, b));
         sum.unwrap_or(Node::Number(0.0))
     }
