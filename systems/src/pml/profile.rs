@@ -38,10 +38,11 @@ pub struct Profile {
     pub steps: Steps,
 }
 
-/// What comes back of a wave, if nothing else is asked for: a tenth of what Collino and Tsogka take for 5, 10 and 20 points.
+/// What comes back of a wave, if nothing else is asked for: what Collino and Tsogka take for 5, 10 and 20 points, and what lies on
+/// a line with them.
 pub fn usual_reflection(width: usize) -> f64 {
-    let power = -((width as f64).log10() - 1.0) / 2f64.log10() - 4.0;
-    10f64.powf(power).min(1e-2)
+    let power = -((width as f64).log10() - 1.0) / 2f64.log10() - 3.0;
+    10f64.powf(power).min(0.1)
 }
 
 impl Profile {

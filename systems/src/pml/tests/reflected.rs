@@ -88,7 +88,9 @@ fn reflection(equations: &str, order: usize, (width, layer): (usize, &str), step
 #[test]
 fn waves_that_meet_a_layer_are_gone() {
     let pml = |width: usize| (width, format!("[pml]\nwidth = {width}\nspeed = \"c\"\n"));
-    for (equations, name, steps) in [(ACOUSTIC, "acoustic", 230), (ELASTIC, "elastic", 330)] {
+    for (equations, name, steps, most) in
+        [(ACOUSTIC, "acoustic", 230, [0.001, 0.001]), (ELASTIC, "elastic", 330, [0.02, 0.003])]
+    {
         for order in [4, 8] {
             let of = |(width, layer): (usize, String)| {
                 reflection(equations, order, (width, &layer), steps)
@@ -101,8 +103,8 @@ fn waves_that_meet_a_layer_are_gone() {
                 100.0 * twenty,
                 100.0 * sponge
             );
-            assert!(ten < 0.01 && twenty < 0.003, "{name} of order {order}: {ten} {twenty}");
-            assert!(sponge > 10.0 * twenty);
+            assert!(ten < most[0] && twenty < most[1], "{name} of order {order}: {ten} {twenty}");
+            assert!(sponge > 5.0 * twenty, "{name} of order {order}: {sponge}");
         }
     }
 }
@@ -121,7 +123,7 @@ fn nothing_grows_in_a_layer() {
             };
             let [first, second, third] = [100, 900, 4000].map(&mut largest);
             println!("{order} {more}: {first:.1e} {second:.1e} {third:.1e}");
-            assert!(second < 0.01 * first && third < 0.1 * second, "{first} {second} {third}");
+            assert!(second < 0.01 * first && third < second, "{first} {second} {third}");
         }
     }
 }
