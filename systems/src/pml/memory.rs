@@ -19,6 +19,9 @@ pub struct Memory {
     pub boundary: Boundary,
 }
 
+/// An axis, and a place so many points after each point.
+type Place = (usize, f64);
+
 /// What each memory loses in a step, or in the time of 1 if a method integrates it; the first one has the number `first` among the fields.
 /// For each axis and place between points coefficients are added.
 pub fn losses(
@@ -27,7 +30,7 @@ pub fn losses(
     profile: &Profile,
     coefficients: &mut Vec<Coefficient>,
 ) -> Vec<Node> {
-    let mut known: Vec<((usize, f64), [Option<Node>; 2])> = Vec::new();
+    let mut known: Vec<(Place, [Option<Node>; 2])> = Vec::new();
     let of_memory = |(number, memory): (usize, &Memory)| {
         let place = (memory.axis, memory.place);
         let found = known.iter().find(|it| it.0 == place).map(|it| it.1.clone());
@@ -51,7 +54,7 @@ pub fn losses(
 
 /// The coefficients of an axis and a place: how memories fade, and which part of derivatives they take up.
 fn add(
-    (axis, place): (usize, f64),
+    (axis, place): Place,
     profile: &Profile,
     coefficients: &mut Vec<Coefficient>,
 ) -> [Option<Node>; 2] {

@@ -73,15 +73,12 @@ pub fn profile(
             .at
             .wrong("fields are periodic along all axes: there is no end for a layer"));
     }
-    for axis in 0..3 {
+    for (axis, name) in AXES.into_iter().enumerate() {
         let count = ends.iter().filter(|end| end.axis == axis).count();
         let points = shape.extents()[axis];
         if count * width >= points {
             let layers = if count == 2 { "two layers" } else { "a layer" };
-            let what = format!(
-                "{layers} of {width} points along {} leave nothing of {points}",
-                AXES[axis]
-            );
+            let what = format!("{layers} of {width} points along {name} leave nothing of {points}");
             return Err(text.at.wrong(what));
         }
     }

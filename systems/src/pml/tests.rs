@@ -82,9 +82,9 @@ fn a_second_derivative_is_what_loops_make_of_it() {
     let (mut u, mut before) = (start(), start());
     let (mut m, mut n) = (vec![0.0; POINTS], vec![0.0; POINTS]);
     follow(&wave.field(FieldText::new("u", START, next)), &["u"], || {
-        for i in 0..POINTS {
+        for (i, m) in m.iter_mut().enumerate() {
             let (b, a) = memory(i as f64);
-            m[i] = b * m[i] + a * (at(&u, i, 1) - at(&u, i, -1)) / (2.0 * H);
+            *m = b * *m + a * (at(&u, i, 1) - at(&u, i, -1)) / (2.0 * H);
         }
         let mut next = vec![0.0; POINTS];
         for i in 0..POINTS {
