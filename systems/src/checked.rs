@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::repeat_n;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -12,13 +13,14 @@ use super::at::Places;
 use super::beyond;
 use super::clock::{Rule, StepLength};
 use super::constants;
-use super::description::{Change, Description, FieldText, StartText, Table};
+use super::description::{Change, Description, FieldText, StartText, StencilText, Table};
 use super::ends;
 use super::expression::{
     Array, Function, Node, PlaceOf, Purpose, Scope, is_name, is_taken, is_value,
 };
 use super::integrate::{self, Rate};
 use super::parts::{Coefficient, Field, Receiver, Source, Start, Trace, Work, index};
+use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
 use super::sides::Sides;
 use super::solves;
@@ -174,7 +176,9 @@ impl System {
             let value = scope.work(&text.value)?;
             system.works.push(Work { name, boundary, value, of, later: 0.0 });
         }
-        system.integrate(description, &scope)?;
+        let mut rates = system.rates(description, &scope)?;
+        system.absorb(description, &scope, &mut rates)?;
+        system.integrate(description, rates)?;
         let unsaid = description.coefficients.iter().enumerate();
         let mut unsaid: Vec<(usize, Option<&Text>)> = unsaid
             .filter(|(_, text)| text.boundary.is_none())
@@ -212,22 +216,64 @@ impl System {
         for (number, name) in unsaid {
             ends::follow(&read, number, &mut coefficients[number], name)?;
         }
-        let equations = texts(description).into_iter();
+        let equations = texts(description, 0).into_iter();
         system.warnings = beyond::terms((&system.fields, &system.stencils), &scope, equations)?;
         system.warnings.extend(system.unread());
         Ok((system, scope))
     }
 
-    /// Gives fields that have rates next values.
-    fn integrate(&mut self, description: &Description, scope: &Scope) -> Result<(), Mistake> {
-        let texts = texts(description);
-        let mut rates: Vec<Rate> = Vec::new();
-        for (field, text) in description.fields.iter().zip(&texts) {
-            rates.push(match &field.change {
-                Change::Next(_) => None,
-                Change::Rate(rate) => Some((scope.number(rate, Purpose::Next)?, *text)),
-            });
+    /// The rates of those fields that have one.
+    fn rates(
+        &self,
+        description: &Description,
+        scope: &Scope,
+    ) -> Result<Vec<Option<Node>>, Mistake> {
+        let of_field = |field: &FieldText| match &field.change {
+            Change::Next(_) => Ok(None),
+            Change::Rate(rate) => scope.number(rate, Purpose::Next).map(Some),
+        };
+        description.fields.iter().map(of_field).collect()
+    }
+
+    /// Stretches derivatives, if there is a layer that does.
+    fn absorb(
+        &mut self,
+        description: &Description,
+        scope: &Scope,
+        rates: &mut Vec<Option<Node>>,
+    ) -> Result<(), Mistake> {
+        let Some(text) = &description.pml else { return Ok(()) };
+        let by_stages = description.method.has_stages();
+        if self.varies_steps() && !by_stages {
+            let what = "memories of this layer fade in steps of one length, and these are as long as the values say";
+            let wrong = text.at.wrong(what);
+            return Err(
+                wrong.hint("give all fields a 'rate', and [time] a method of several stages")
+            );
         }
+        let dt = self.clock.dt;
+        let Self { shape, spacing, fields, works, coefficients, stencils, .. } = self;
+        let steps = pml::Steps { shape: *shape, spacing: *spacing, dt, by_stages };
+        let is_average = |(_, it): &(Text, StencilText)| matches!(it, StencilText::Average { .. });
+        let averages: Vec<bool> = description.stencils.iter().map(is_average).collect();
+        let equations = pml::Equations { fields, rates, works, coefficients, stencils };
+        pml::absorb(equations, text, (scope, &averages), &texts(description, 0), steps)
+    }
+
+    /// Fields that are what a layer remembers: the last ones.
+    fn memories(&self) -> usize {
+        self.fields.iter().filter(|field| field.is_memory).count()
+    }
+
+    /// Gives fields that have rates next values.
+    fn integrate(
+        &mut self,
+        description: &Description,
+        rates: Vec<Option<Node>>,
+    ) -> Result<(), Mistake> {
+        let texts = texts(description, self.memories());
+        let rates = rates.into_iter().zip(&texts);
+        let rates: Vec<Rate> = rates.map(|(rate, text)| Some((rate?, *text))).collect();
         let by = (description.method, self.step_length(), self.takes_back());
         let (fields, works) = (&mut self.fields, &mut self.works);
         let found = integrate::integrate(by, fields, &rates, works, &texts)?;
@@ -242,7 +288,7 @@ impl System {
 
     /// Finds out in which order a step computes, and makes programs of it.
     fn order(&mut self, description: &Description) -> Result<(), Mistake> {
-        let texts = texts(description);
+        let texts = texts(description, self.memories());
         let inner = Text::new("an equation that was made of others", "");
         let text = |number: usize| texts.get(number).copied().unwrap_or(&inner);
         let fields = self.fields.iter().enumerate().map(|(number, field)| Equation {
@@ -391,6 +437,7 @@ impl System {
                 None => None,
             },
             kept: None,
+            is_memory: false,
         })
     }
 
@@ -612,9 +659,10 @@ impl System {
         self.fields.iter().map(|field| field.levels).sum()
     }
 
-    /// The names of its fields.
+    /// The names of its fields, but for those that a layer adds.
     pub fn fields(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.fields.iter().map(|field| field.name.as_str())
+        let named = self.fields.len() - self.memories();
+        self.fields[..named].iter().map(|field| field.name.as_str())
     }
 
     /// What is recorded where: the name of a field or an expression, and the place in points, slowest axis first.
@@ -625,7 +673,7 @@ impl System {
     /// Which field has this name.
     pub(super) fn find(&self, name: &str) -> Result<usize, Error> {
         self.fields.iter().position(|field| field.name == name).ok_or_else(|| {
-            let known = self.fields.iter().map(|field| field.name.clone()).collect();
+            let known = self.fields().map(str::to_owned).collect();
             Error::UnknownField { name: name.to_owned(), known }
         })
     }
@@ -696,10 +744,11 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     })
 }
 
-/// The texts of all equations: of fields, then of work fields.
-fn texts(description: &Description) -> Vec<&Text> {
+/// The texts of all equations: of fields, of so many memories of a layer, then of work fields.
+fn texts(description: &Description, memories: usize) -> Vec<&Text> {
     let fields = description.fields.iter().map(|field| field.change.text());
-    fields.chain(description.works.iter().map(|work| &work.value)).collect()
+    let of_layer = description.pml.iter().flat_map(|pml| repeat_n(&pml.at, memories));
+    fields.chain(of_layer).chain(description.works.iter().map(|work| &work.value)).collect()
 }
 
 /// A mistake in a boundary, at its place.
@@ -709,7 +758,7 @@ fn explain(text: &Text, error: &Error) -> Mistake {
     match hint {
         Some(Hint::Meant(meant)) => wrong.hint(format!("did you mean {meant}?")),
         Some(Hint::Open) => wrong.hint(
-            "no kind lets waves out: zero is a wall that reflects them. Give the system a [sponge]",
+            "no kind lets waves out: zero is a wall that reflects them. Give the system a [pml] or a [sponge]",
         ),
         Some(Hint::Slope) => wrong.hint("did you mean edge? For another slope than 0: flux=G"),
         _ => wrong.hint("such as periodic, or x:periodic,y-:constant=1,y+:reflect"),

@@ -61,8 +61,10 @@ pub struct Description {
     pub sources: Vec<SourceText>,
     /// Where values are recorded.
     pub receivers: Vec<ReceiverText>,
-    /// A layer that absorbs waves.
+    /// A layer that absorbs waves by multiplying fields.
     pub sponge: Option<SpongeText>,
+    /// A perfectly matched layer, which absorbs waves by stretching derivatives.
+    pub pml: Option<PmlText>,
 }
 
 /// Values to start with.
@@ -257,6 +259,26 @@ pub struct SpongeText {
     pub fields: Vec<Text>,
 }
 
+/// A perfectly matched layer along sides of the grid (`docs/systems.md`, "A layer that absorbs waves"): derivatives across it
+/// are stretched, each with a field that remembers it.
+#[derive(Clone, Debug)]
+pub struct PmlText {
+    /// Its width in points.
+    pub width: usize,
+    /// Where that is written, for errors.
+    pub at: Text,
+    /// The speed of the fastest wave: a number, or an expression of constants.
+    pub speed: Text,
+    /// What a wave that meets it straight on brings back, as part of the amplitude; without one it follows from the width.
+    pub reflection: Option<Text>,
+    /// The frequency, in 1 over time, below which waves are less absorbed; 0 without one.
+    pub frequency: Option<Text>,
+    /// The sides, such as `x-`; empty: all that are not periodic.
+    pub sides: Vec<Text>,
+    /// The fields and work fields in whose equations derivatives are stretched; empty: all.
+    pub fields: Vec<Text>,
+}
+
 impl Description {
     /// A grid of so many points along each axis, slowest first.
     #[must_use]
@@ -284,6 +306,7 @@ impl Description {
             sources: Vec::new(),
             receivers: Vec::new(),
             sponge: None,
+            pml: None,
         }
     }
 
@@ -481,6 +504,18 @@ impl Description {
     pub fn sponge(mut self, width: usize, strength: f64) -> Self {
         let (sides, fields) = Default::default();
         self.sponge = Some(SpongeText { width, strength, sides, fields });
+        self
+    }
+
+    /// A perfectly matched layer of so many points along all sides that are not periodic, for waves of at most this speed: a
+    /// number, or an expression of constants.
+    #[must_use]
+    pub fn pml(mut self, width: usize, speed: impl Display) -> Self {
+        let at = text("the width of the layer", width);
+        let speed = text("the speed of the layer", speed);
+        let (reflection, frequency) = Default::default();
+        let (sides, fields) = Default::default();
+        self.pml = Some(PmlText { width, at, speed, reflection, frequency, sides, fields });
         self
     }
 }

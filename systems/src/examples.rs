@@ -30,6 +30,10 @@ pub const EXAMPLES: &[Example] = &[
         "layered-wave",
         "an acoustic wave in layered ground: 8th order, source, sponge, receivers"
     ),
+    example!(
+        "acoustic-pml",
+        "an acoustic wave that leaves the grid: a perfectly matched layer of 10 points"
+    ),
     example!("gray-scott", "two substances that react and diffuse, and make spots"),
     example!("allen-cahn", "two phases that separate, with fronts that straighten"),
     example!("advection", "a pulse that is carried along, upwind of third order"),
@@ -44,6 +48,10 @@ pub const EXAMPLES: &[Example] = &[
     example!(
         "elastic-free-surface",
         "a blow on the ground, and the wave along its surface: stress with odd images"
+    ),
+    example!(
+        "elastic-pml",
+        "waves of pressure and shear that leave the grid by a perfectly matched layer"
     ),
     example!("schroedinger", "a particle that meets a wall with two slits: Visscher's leapfrog"),
     example!("burgers", "a flow that steepens, in two directions: Runge-Kutta of order 4"),

@@ -13,8 +13,8 @@ use toml::Spanned;
 use transform::stencil_file;
 
 use super::description::{
-    AtText, Change, CoefficientText, Description, FieldText, ReceiverText, RecordText, SourceText,
-    SpongeText, StartText, StencilText, Table, TableText, TotalText, WorkText,
+    AtText, Change, CoefficientText, Description, FieldText, PmlText, ReceiverText, RecordText,
+    SourceText, SpongeText, StartText, StencilText, Table, TableText, TotalText, WorkText,
 };
 use super::text::Text;
 use files::io::columns;
@@ -58,6 +58,7 @@ struct File {
     #[serde(default)]
     receivers: Vec<Spanned<ReceiverTable>>,
     sponge: Option<SpongeTable>,
+    pml: Option<PmlTable>,
 }
 
 #[derive(Deserialize)]
@@ -206,6 +207,19 @@ struct SpongeTable {
     fields: Vec<Strings>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { width = 10, speed = 1500 }")]
+struct PmlTable {
+    width: Spanned<Whole>,
+    speed: Spanned<Value>,
+    reflection: Option<Spanned<Value>>,
+    frequency: Option<Spanned<Value>>,
+    #[serde(default)]
+    sides: Vec<Strings>,
+    #[serde(default)]
+    fields: Vec<Strings>,
+}
+
 /// A number, or an expression.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a number or an expression in quotes")]
@@ -342,6 +356,7 @@ impl Reader {
             sources: all(file.sources, |table| self.source(table))?,
             receivers: all(file.receivers, |table| self.receiver(table))?,
             sponge: file.sponge.map(|table| self.sponge(table)),
+            pml: file.pml.map(|table| self.pml(&table)),
             ..start
         })
     }
@@ -572,6 +587,19 @@ impl Reader {
         let strings = |list: Vec<Strings>| list.iter().map(|text| self.string(text)).collect();
         let strength = strength.unwrap_or(STRENGTH);
         SpongeText { width: width.0, strength, sides: strings(sides), fields: strings(fields) }
+    }
+
+    fn pml(&self, table: &PmlTable) -> PmlText {
+        let strings = |list: &[Strings]| list.iter().map(|text| self.string(text)).collect();
+        PmlText {
+            width: table.width.get_ref().0,
+            at: self.whole.part(table.width.span()),
+            speed: self.value(&table.speed),
+            reflection: table.reflection.as_ref().map(|value| self.value(value)),
+            frequency: table.frequency.as_ref().map(|value| self.value(value)),
+            sides: strings(&table.sides),
+            fields: strings(&table.fields),
+        }
     }
 
     fn dtype(&self, name: &Strings) -> Result<Dtype, Mistake> {

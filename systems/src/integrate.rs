@@ -96,6 +96,12 @@ impl Method {
         (self == Self::Rk45).then_some(CASH_KARP)
     }
 
+    /// Whether it computes rates more than once in a step.
+    #[must_use]
+    pub fn has_stages(self) -> bool {
+        self.rows().len() > 1
+    }
+
     /// Its rows: one for each stage but the first one, whose values are those before the step, and one for the values after
     /// it.
     fn rows(self) -> &'static [Row] {

@@ -58,10 +58,12 @@ pub mod gpu;
 pub mod growth;
 mod integrate;
 mod interval;
+mod layer;
 mod once;
 mod parts;
 mod places;
 pub mod plan;
+mod pml;
 mod points;
 mod program;
 pub mod ranks;
@@ -89,8 +91,8 @@ mod tests;
 
 pub use checked::System;
 pub use description::{
-    AtText, Change, CoefficientText, Description, FieldText, ReceiverText, RecordText, SourceText,
-    SpongeText, StartText, StencilText, Table, TableText, TotalText, WorkText,
+    AtText, Change, CoefficientText, Description, FieldText, PmlText, ReceiverText, RecordText,
+    SourceText, SpongeText, StartText, StencilText, Table, TableText, TotalText, WorkText,
 };
 pub use integrate::Method;
 pub use points::{Interpolation, Units};

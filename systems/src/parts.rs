@@ -27,6 +27,8 @@ pub struct Field {
     pub keep: Option<Node>,
     /// The coefficient that is 1 there and 0 elsewhere.
     pub kept: Option<usize>,
+    /// Whether it is what a layer remembers of a derivative: a part of the state that nobody asks for by name.
+    pub is_memory: bool,
 }
 
 /// What does not change.

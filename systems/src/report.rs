@@ -12,11 +12,12 @@ impl System {
     pub(super) fn problem(&self, steps: usize, value_bytes: usize) -> Problem {
         let dims = self.shape.dims();
         let around = |field: &Field| field.boundary.describe(dims);
-        let usual = self.fields.first().map(around).unwrap_or_default();
-        let boundary = match self.fields.iter().all(|field| around(field) == usual) {
+        let fields: Vec<&Field> = self.fields.iter().filter(|field| !field.is_memory).collect();
+        let usual = fields.first().copied().map(around).unwrap_or_default();
+        let boundary = match fields.iter().all(|field| around(field) == usual) {
             true => usual,
             false => {
-                let all = self.fields.iter();
+                let all = fields.iter();
                 let all = all.map(|field| format!("{} {}", field.name, around(field)));
                 all.collect::<Vec<_>>().join("; ")
             }

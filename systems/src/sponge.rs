@@ -4,20 +4,11 @@
 
 use super::description::SpongeText;
 use super::expression::{Array, Function, Node, Scope};
+use super::layer;
 use super::parts::{Field, Work, index};
 use super::text::Text;
 use problem::Shape;
 use problem::error::Mistake;
-
-/// The sides of a grid with their axes, the low one first.
-const SIDES: [(&str, usize, bool); 6] = [
-    ("z-", 0, false),
-    ("z+", 0, true),
-    ("y-", 1, false),
-    ("y+", 1, true),
-    ("x-", 2, false),
-    ("x+", 2, true),
-];
 
 /// What a sponge multiplies by, at each point of a grid.
 ///
@@ -29,25 +20,10 @@ pub fn factor(text: &SpongeText, shape: Shape, spacing: [f64; 3]) -> Result<Node
         let what = format!("the strength of the sponge is {strength}; it must be 0 or more");
         return Err(Text::new("the sponge", &strength.to_string()).wrong(what));
     }
-    let own = 3 - shape.dims();
-    let sides: Vec<_> = SIDES.iter().filter(|(_, axis, _)| *axis >= own).collect();
-    for side in &text.sides {
-        if !sides.iter().any(|(name, ..)| *name == side.as_str()) {
-            let wrong = side.wrong(format!("there is no side '{}'", side.as_str()));
-            let known: Vec<&str> = sides.iter().map(|(name, ..)| *name).collect();
-            return Err(wrong.hint(format!("it may be {}", known.join(", "))));
-        }
-    }
-    let wanted =
-        |name: &str| text.sides.is_empty() || text.sides.iter().any(|it| it.as_str() == name);
-    let squares = sides.into_iter().filter(|(name, ..)| wanted(name)).map(|&(_, axis, high)| {
-        // How many points lie between the point and the end of its row.
+    let squares = layer::ends(&text.sides, shape)?.into_iter().map(|end| {
+        let axis = end.axis;
         let place = call(Function::Divide, [Node::Coordinate(axis), Node::Number(spacing[axis])]);
-        let last = (shape.extents()[axis] - 1) as f64;
-        let away = if high { call(Function::Subtract, [Node::Number(last), place]) } else { place };
-        let depth = call(Function::Subtract, [Node::Number(width as f64), away]);
-        let depth = call(Function::Max, [depth, Node::Number(0.0)]);
-        Node::call(Function::PowerOf(2), vec![depth])
+        Node::call(Function::PowerOf(2), vec![end.depth(width, place, shape)])
     });
     let sum = squares.fold(Node::Number(0.0), |sum, square| call(Function::Add, [sum, square]));
     let exponent = call(Function::Multiply, [Node::Number(-strength * strength), sum]);
@@ -65,7 +41,10 @@ pub fn damp(
     scope: &Scope,
 ) -> Result<(), Mistake> {
     let sponge = Node::Read(Array::Coefficient(sponge));
-    let mut damped = vec![text.fields.is_empty(); fields.len()];
+    // Those that equations name: what a layer remembers is not among them.
+    let named = scope.fields.len();
+    let mut damped: Vec<bool> =
+        (0..fields.len()).map(|field| text.fields.is_empty() && field < named).collect();
     for field in &text.fields {
         damped[index("field", field, &scope.fields)?] = true;
     }

@@ -514,8 +514,11 @@ impl SystemSimulation {
         for field in 0..self.system.fields.len() {
             let grid = self.session.grid(field)?;
             self.check_field(field, &grid)?;
-            if let Some(before) = self.outset.values().get(field) {
-                grown.push(FieldGrowth::of(&self.system.fields[field].name, *before, &grid));
+            let of = &self.system.fields[field];
+            if let Some(before) = self.outset.values().get(field)
+                && !of.is_memory
+            {
+                grown.push(FieldGrowth::of(&of.name, *before, &grid));
             }
         }
         (self.finite, self.grown) = (self.done, (self.done, grown));

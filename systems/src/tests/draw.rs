@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random systems, as descriptions with texts.
 
-use crate::{Description, FieldText, Method, StencilText, Table, TableText, Text};
+use crate::{Description, FieldText, Method, StencilText, System, Table, TableText, Text};
 use problem::Dtype;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::path::Path;
+use transform::finite_difference::{central, staggered};
 use transform::{Stencil, Tap};
 
 const AXES: [&str; 3] = ["z", "y", "x"];
@@ -22,6 +24,8 @@ pub struct Draw {
     reach: i32,
     /// How a step computes.
     order: Order,
+    /// Whether stencils take derivatives along axes, which a layer stretches.
+    layered: bool,
     /// What the step has computed before what is drawn now.
     computed: Vec<String>,
     /// Whether work fields may be solved for.
@@ -59,9 +63,26 @@ fn by_rates(seed: u64, reach: i32) -> Description {
     Draw { order: Order::ByRates, ..Draw::new(seed, reach) }.system()
 }
 
-/// One whose step has stages, if by chance it has: every third one by rates.
+/// One whose step has stages, if by chance it has: every third one by rates, every fourth one with a layer.
 pub fn in_stages(seed: u64, reach: i32) -> Description {
-    if seed.is_multiple_of(3) { by_rates(seed, reach) } else { in_turn(seed, reach) }
+    match (seed.is_multiple_of(3), seed % 4 == 1) {
+        (is_by_rates, true) => layered(seed, reach, is_by_rates),
+        (true, false) => by_rates(seed, reach),
+        (false, false) => in_turn(seed, reach),
+    }
+}
+
+/// One with a perfectly matched layer, if there is room for it and an equation has a derivative.
+pub fn layered(seed: u64, reach: i32, is_by_rates: bool) -> Description {
+    let order = if is_by_rates { Order::ByRates } else { Order::InTurn };
+    let mut drawn = Draw { order, layered: true, ..Draw::new(seed, reach) }.system();
+    if let Err(error) = System::new(&drawn, Path::new("")) {
+        let told = error.to_string();
+        let none = ["nothing for this layer to absorb", "periodic along all axes"];
+        assert!(none.iter().any(|why| told.contains(why)), "seed {seed}: {told}: {drawn:#?}");
+        drawn.pml = None;
+    }
+    drawn
 }
 
 /// One whose step has stages, some of which solve, if by chance some do; `even` rows can be transformed by a GPU.
@@ -117,6 +138,7 @@ impl Draw {
             shared: false,
             reach,
             order: Order::Together,
+            layered: false,
             computed: Vec::new(),
             solves: false,
         }
@@ -146,8 +168,13 @@ impl Draw {
             .time_step(self.random.random_range(0.01..1.0))
             .constant("k", self.number());
         for stencil in 0..self.stencils {
-            let own = self.stencil();
-            drawn = drawn.stencil(&format!("s{stencil}"), own);
+            let name = format!("s{stencil}");
+            let is_average = self.layered && stencil > 0 && self.one_in(5);
+            drawn = match self.layered {
+                true if is_average => drawn.average(&name, "x+", 2),
+                true => drawn.stencil(&name, self.differences()),
+                false => drawn.stencil(&name, self.stencil()),
+            };
         }
         if self.solves {
             let own = self.inverted();
@@ -215,8 +242,80 @@ impl Draw {
             let (width, strength) = (self.below(9), self.random.random_range(0.0..0.3));
             drawn = drawn.sponge(width, strength);
         }
-        debug_assert!(drawn.stencils.iter().all(|(_, it)| matches!(it, StencilText::Weights(_))));
+        if self.layered {
+            drawn = self.layer(drawn);
+        }
+        debug_assert!(drawn.stencils.iter().all(|(_, it)| {
+            matches!(it, StencilText::Weights(_) | StencilText::Average { order: 2, .. })
+        }));
         drawn
+    }
+
+    /// With a layer, if there is room for it; a memory fades by at most 1.9 in a step.
+    fn layer(&mut self, drawn: Description) -> Description {
+        let least = drawn.size.iter().min().copied().unwrap_or_default();
+        if least < 3 {
+            return drawn;
+        }
+        let width = 1 + self.below((least - 1) / 2);
+        let speed = format!("{}*{width}*h/dt", self.random.random_range(0.02..0.23));
+        let mut drawn = drawn.pml(width, speed);
+        let own = &AXES[3 - self.dims..];
+        let all: Vec<String> =
+            own.iter().flat_map(|it| [format!("{it}-"), format!("{it}+")]).collect();
+        let pml = drawn.pml.as_mut().expect("it has one now");
+        pml.reflection = Some(Text::new("the reflection", "exp(-2)"));
+        if self.one_in(2) {
+            pml.frequency = Some(Text::new("the frequency", "0.1/dt"));
+        }
+        let periodic = |side: &String| {
+            let word = format!("{}:periodic", &side[..1]);
+            drawn.fields.iter().any(|field| field.boundary.as_str().contains(&word))
+        };
+        if self.one_in(3) {
+            let own = all.iter().filter(|side| !periodic(side) && self.one_in(2));
+            let own: Vec<Text> = own.map(|side| Text::new("a side", side)).collect();
+            drawn.pml.as_mut().expect("it has one").sides = own;
+        }
+        drawn
+    }
+
+    /// A derivative along an axis, or along all of them; Σ|w| is at most 1.
+    fn differences(&mut self) -> Stencil {
+        const SCALE: f64 = 0.05;
+        let order = 2 * (1 + self.below(self.reach as usize));
+        let along = |axis: usize, row: Vec<(i32, f64)>, scale: f64| {
+            let tap = move |(at, weight): (i32, f64)| {
+                let mut offset = [0; 3];
+                offset[axis] = at;
+                Tap { offset, weight: scale * weight }
+            };
+            row.into_iter().map(tap).filter(|tap| tap.weight != 0.0).collect::<Vec<Tap>>()
+        };
+        let axis = 3 - self.dims + self.below(self.dims);
+        let taps = match self.below(6) {
+            0 => along(axis, central(1, order), SCALE),
+            1 => along(axis, staggered(order), SCALE),
+            2 => {
+                let left = staggered(order).into_iter().map(|(at, weight)| (at - 1, weight));
+                along(axis, left.collect(), -SCALE)
+            }
+            3 => along(axis, central(2, order), SCALE),
+            _ => {
+                let mut all: Vec<Tap> = Vec::new();
+                let scale = SCALE / self.dims as f64;
+                let rows =
+                    (3 - self.dims..3).flat_map(|axis| along(axis, central(2, order), scale));
+                for tap in rows {
+                    match all.iter_mut().find(|it| it.offset == tap.offset) {
+                        Some(known) => known.weight += tap.weight,
+                        None => all.push(tap),
+                    }
+                }
+                all
+            }
+        };
+        Stencil::new("drawn", self.dims, taps).unwrap()
     }
 
     fn of_many(mut self) -> Description {
@@ -373,7 +472,8 @@ impl Draw {
                 }
             };
             let (low, high) = (side(), side());
-            parts.push(match self.one_in(3) {
+            let is_periodic = self.one_in(if self.layered { 9 } else { 3 });
+            parts.push(match is_periodic {
                 true => format!("{axis}:periodic"),
                 false => format!("{axis}-:{low},{axis}+:{high}"),
             });

@@ -3,6 +3,7 @@
 
 mod cavity;
 mod formulas;
+mod layers;
 mod loops;
 mod stages;
 
@@ -55,7 +56,7 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
 fn all_of_them_start_and_agree_with_the_oracle() {
     for example in EXAMPLES {
         let mut description = Description::parse(example.name, example.text).unwrap();
-        description.size = description.size.iter().map(|_| 20).collect();
+        description.size = description.size.iter().map(|_| 24).collect();
         let system = System::new(&description, Path::new("")).unwrap();
         let mut simulation = SystemSimulation::new(&system).unwrap();
         for _ in 0..3 {

@@ -331,6 +331,7 @@ fn examples_are_listed_written_and_computed() {
     for name in [
         "heat-plate",
         "layered-wave",
+        "acoustic-pml",
         "gray-scott",
         "allen-cahn",
         "advection",
@@ -341,6 +342,7 @@ fn examples_are_listed_written_and_computed() {
         "lid-driven-cavity",
         "yee",
         "elastic-free-surface",
+        "elastic-pml",
         "schroedinger",
         "burgers",
         "shallow-water",
