@@ -70,6 +70,7 @@ mod report;
 mod session;
 mod sides;
 pub mod simulation;
+mod solid;
 mod sourced;
 mod speeds;
 mod sponge;

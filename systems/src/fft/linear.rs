@@ -57,6 +57,9 @@ pub fn frozen_sums(system: &System, frozen: &Frozen) -> Result<Vec<Sum>, String>
 }
 
 fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String> {
+    if frozen.is_none() && system.solid.is_some() {
+        return Err("some points are solid, so not all points have one equation".into());
+    }
     if frozen.is_none() && system.is_staged() {
         whole_step(system)?;
     }

@@ -24,6 +24,19 @@ pub struct Draw {
     order: Order,
     /// What the step has computed before what is drawn now.
     computed: Vec<String>,
+    /// What solid points have.
+    solid: Solid,
+}
+
+/// What solid points of a drawn system have.
+#[derive(Clone, Copy, PartialEq)]
+enum Solid {
+    /// There are none.
+    Nowhere,
+    /// Values, so that stencils may be of any reach.
+    Values,
+    /// Anything, so that equations read one point far at most.
+    Images,
 }
 
 /// How a step of a drawn system computes.
@@ -94,7 +107,38 @@ impl Draw {
         let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
         let coefficients = random.random_range(0..=2);
         let (shared, order, computed) = (false, Order::Together, Vec::new());
-        Self { random, dims, fields, coefficients, stencils, shared, reach, order, computed }
+        // Drawn apart, so that systems without them are those that they would be.
+        let mut apart = ChaCha8Rng::seed_from_u64(seed.wrapping_add(1 << 40));
+        let solid = match apart.random_range(0..8) {
+            0 => Solid::Values,
+            1 | 2 => Solid::Images,
+            _ => Solid::Nowhere,
+        };
+        Self { random, dims, fields, coefficients, stencils, shared, reach, order, computed, solid }
+    }
+
+    /// Which points are solid: never the first one.
+    fn solid(&mut self) -> String {
+        let axis = AXES[3 - self.dims + self.below(self.dims)];
+        match self.below(4) {
+            0 => format!("random({}) < 0.3 and i{axis} > 0", self.random.next_u32()),
+            1 => format!("mod(i{axis} + 2*ix, 5) == 2"),
+            2 => format!("mod(ix, 3) == 1 and not i{axis} == 4"),
+            _ => format!("{axis} > 0.7 and i{axis} < 5"),
+        }
+    }
+
+    /// What one of so many others, or itself, has at solid points.
+    fn walls(&mut self, own: &str, others: usize) -> String {
+        let kinds = if self.solid == Solid::Values { 3 } else { 8 };
+        match self.below(kinds) {
+            0 => "value=0.25".to_owned(),
+            1 => "value=0.5*sin(3*t) - 0.01*n".to_owned(),
+            2 => format!("value=k/4 + 0.1*tanh({})", AXES[3 - self.dims + self.below(self.dims)]),
+            3 | 4 => "no-flux".to_owned(),
+            5 => "odd".to_owned(),
+            _ => format!("bounce={own}{}", self.below(others)),
+        }
     }
 
     fn below(&mut self, end: usize) -> usize {
@@ -112,6 +156,9 @@ impl Draw {
     }
 
     fn system(mut self) -> Description {
+        if self.solid == Solid::Images {
+            self.reach = 1;
+        }
         let most = [5000, 45, 12][self.dims - 1];
         let size: Vec<usize> = (0..self.dims).map(|_| 1 + self.below(most)).collect();
         let types = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16];
@@ -123,6 +170,9 @@ impl Draw {
         for stencil in 0..self.stencils {
             let own = self.stencil();
             drawn = drawn.stencil(&format!("s{stencil}"), own);
+        }
+        if self.solid != Solid::Nowhere {
+            drawn = drawn.solid(self.solid().as_str());
         }
         let (arguments, values) = (vec![0.0, 0.3, 0.4, 2.0], vec![0.1, -0.5, 0.7, 0.2]);
         drawn
@@ -144,6 +194,11 @@ impl Draw {
                 let name = format!("w{field}");
                 let (value, boundary) = (self.expression(3), self.boundary());
                 drawn = drawn.work_with(&name, format!("max(-1, min({value}, 1))"), &boundary);
+                if self.solid != Solid::Nowhere {
+                    let kind = self.walls("w", 1);
+                    let own = kind.replace("bounce=w0", &format!("bounce={name}"));
+                    drawn = drawn.work_walls(&own);
+                }
                 self.computed.push(name);
             }
             let (start, boundary) = (self.start(), self.boundary());
@@ -161,7 +216,11 @@ impl Draw {
             if self.order == Order::InTurn {
                 self.computed.push(format!("new({name})"));
             }
-            let field = field.boundary(&boundary);
+            let mut field = field.boundary(&boundary);
+            if self.solid != Solid::Nowhere {
+                let others = drawn.fields.len() + 1;
+                field = field.walls(&self.walls("u", others));
+            }
             let keep = self.one_in(3);
             drawn = drawn.field(if keep { field.keep(&self.points()) } else { field });
         }
@@ -192,6 +251,10 @@ impl Draw {
         let types = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16];
         let mut drawn = Description::new(&size).dtype(types[self.below(4)]);
         let fields = 8 + self.below(8);
+        if self.solid != Solid::Nowhere {
+            drawn = drawn.solid(self.solid().as_str());
+            self.reach = 1;
+        }
         // Mostly the same sides for all, as systems have them.
         let usual = self.sides(9);
         for field in 0..fields {
@@ -220,7 +283,11 @@ impl Draw {
                 _ => format!("0.5*{own} + 0.5*together"),
             };
             let own = FieldText::new(&format!("u{field}"), start.as_str(), next);
-            drawn = drawn.field(own.boundary(&boundary));
+            let own = own.boundary(&boundary);
+            drawn = drawn.field(match self.solid {
+                Solid::Nowhere => own,
+                _ => own.walls(&self.walls("u", fields).replace("k/4", "0.2")),
+            });
         }
         drawn
     }
@@ -391,7 +458,12 @@ impl Draw {
             let place = self.below(self.computed.len());
             return self.computed[place].clone();
         }
-        match self.below(12) {
+        // Of a stencil of a stencil equations beside walls read too far.
+        let kind = match self.below(12) {
+            8 | 9 if self.solid == Solid::Images => 10,
+            kind => kind,
+        };
+        match kind {
             6..=9 if self.order == Order::ByRates => format!("u{field}"),
             0 => self.number().to_string(),
             1 => "k".to_owned(),

@@ -11,6 +11,7 @@ mod noise;
 mod points;
 mod random;
 mod sides;
+mod solid;
 mod staged;
 mod sums;
 pub mod totals;

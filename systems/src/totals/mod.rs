@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use transform::Stencil;
 
 use crate::description::TotalText;
-use crate::expression::{Array, Fold, Node, Purpose, Reduction, Scope};
+use crate::expression::{Array, Fold, Function, Node, Purpose, Reduction, Scope};
 use crate::program::{Offset, Program};
 use crate::sides::Sides;
 use problem::error::Mistake;
@@ -35,16 +35,31 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Checks the totals of a description, and names them in the scope, each for those that follow.
+    /// Checks the totals of a description, and names them in the scope, each for those that follow. Points do not count where the
+    /// coefficient of this number says that they are solid.
     ///
     /// # Errors
     /// One is no total, or takes too much.
-    pub fn new(texts: &[TotalText], scope: &mut Scope) -> Result<Self, Mistake> {
+    pub fn new(
+        texts: &[TotalText],
+        scope: &mut Scope,
+        solid: Option<usize>,
+    ) -> Result<Self, Mistake> {
+        let fluid = solid.map(|solid| {
+            let solid = Node::Read(Array::Coefficient(solid));
+            Node::call(Function::Less, vec![solid, Node::Number(0.5)])
+        });
         let mut totals = Self::default();
         for TotalText { name, value, region } in texts {
             let region = match region {
                 Some(region) => Some(scope.condition(region, Purpose::Reduced)?),
                 None => None,
+            };
+            let region = match (region, &fluid) {
+                (Some(region), Some(fluid)) => {
+                    Some(Node::call(Function::And, vec![fluid.clone(), region]))
+                }
+                (region, fluid) => region.or_else(|| fluid.clone()),
             };
             let node = scope.total(value, region.as_ref(), &mut totals.reductions)?;
             let mut sums = false;

@@ -339,6 +339,7 @@ fn examples_are_listed_written_and_computed() {
         "blur",
         "heat-3d",
         "lid-driven-cavity",
+        "karman",
         "yee",
         "elastic-free-surface",
         "schroedinger",
