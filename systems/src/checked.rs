@@ -613,6 +613,9 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let Description { works, totals, solid, .. } = description;
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     seen.insert("dt".to_owned(), "a number that every system has");
+    if solid.is_some() {
+        seen.insert(SOLID.to_owned(), "the mask of solid points");
+    }
     let mut list = |what: &'static str, names: &mut dyn Iterator<Item = &Text>| {
         let mut list = Vec::new();
         for text in names {
@@ -645,9 +648,8 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     list("a term", &mut terms.iter().map(|(name, _)| name))?;
     let stencils = list("a stencil", &mut stencils.iter().map(|(name, _)| name))?;
     let tables = list("a table", &mut tables.iter().map(|(name, _)| name))?;
-    let solid = solid.as_ref().map(|_| Text::new("the solid points", SOLID));
-    let named = coefficients.iter().map(|it| &it.name).chain(&solid);
-    let coefficients = list("a coefficient", &mut named.collect::<Vec<_>>().into_iter())?;
+    let mut coefficients = list("a coefficient", &mut coefficients.iter().map(|it| &it.name))?;
+    coefficients.extend(solid.as_ref().map(|_| SOLID.to_owned()));
     let works = list("a work field", &mut works.iter().map(|it| &it.name))?;
     list("a total", &mut totals.iter().map(|it| &it.name))?;
     let names = list("a field", &mut fields.iter().map(|it| &it.name))?;

@@ -99,16 +99,56 @@ impl System {
 
     /// Whether some point is not solid: of most systems the first one that is looked at.
     fn has_fluid(&self, start: &Start) -> bool {
-        let mut points = 0..self.shape.points();
         match start {
             Start::Expression(Node::Number(solid)) => *solid == 0.0,
+            _ => (0..self.shape.points()).any(|index| !self.is_solid(start, index)),
+        }
+    }
+
+    /// Whether a point, by its place in C order, is solid, by what says which are.
+    fn is_solid(&self, start: &Start, index: usize) -> bool {
+        match start {
             Start::Expression(node) => {
                 let values = UnroundedCoefficients { system: self, values: &Nothing };
                 let evaluator = Evaluator::new(self, Plain, &values, 0.0);
-                points.any(|index| evaluator.at(node, one_point(self.shape, index).low) == 0.0)
+                evaluator.at(node, one_point(self.shape, index).low) != 0.0
             }
-            Start::Values(grid, _) => points.any(|index| grid.get(index) == 0.0),
+            Start::Values(grid, _) => grid.get(index) != 0.0,
         }
+    }
+
+    /// Some points beside walls, by their places in C order: between random points that are solid and others. `random` gives a
+    /// place below a number.
+    pub(super) fn beside_walls(
+        &self,
+        most: usize,
+        mut random: impl FnMut(usize) -> usize,
+    ) -> Vec<usize> {
+        let Some(solid) = self.solid else { return Vec::new() };
+        let is_solid = |index: usize| self.is_solid(&self.coefficients[solid].start, index);
+        let [_, ny, nx] = self.shape.extents();
+        let (mut ends, mut found) = ([None, None], Vec::new());
+        // As many as find an obstacle of a thousandth of the grid.
+        for _ in 0..(16 * most) {
+            let index = random(self.shape.points());
+            ends[usize::from(is_solid(index))] = Some(index);
+            let [Some(mut fluid), Some(mut inner)] = ends else { continue };
+            ends = [None, None];
+            loop {
+                let [a, b] = [fluid, inner].map(|it| one_point(self.shape, it).low);
+                let middle = [0, 1, 2].map(|axis| (a[axis] + b[axis]).div_euclid(2) as usize);
+                let middle = (middle[0] * ny + middle[1]) * nx + middle[2];
+                if middle == fluid || middle == inner {
+                    break;
+                }
+                *(if is_solid(middle) { &mut inner } else { &mut fluid }) = middle;
+            }
+            found.push(fluid);
+            if found.len() == most {
+                break;
+            }
+        }
+        found
     }
 
     /// What an array has at solid points: none where there are none.

@@ -55,6 +55,14 @@ pub fn system(seed: u64) -> Description {
     draw(seed, 4)
 }
 
+/// It without solid points.
+pub fn without_solid(mut drawn: Description) -> Description {
+    drawn.solid = None;
+    drawn.fields.iter_mut().for_each(|field| field.walls = None);
+    drawn.works.iter_mut().for_each(|work| work.walls = None);
+    drawn
+}
+
 /// Another one, whose stencils read at most one point far.
 pub fn near(seed: u64) -> Description {
     draw(seed, 1)

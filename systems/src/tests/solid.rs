@@ -131,17 +131,19 @@ fn heat_flows_around_what_is_solid_as_loops_say() {
     }
 }
 
-/// A walled channel is the grid between the walls with mirrors at its sides.
+/// A walled channel is the grid between the walls with mirrors at its sides, but for neighbours across a corner, which have their images
+/// in other points.
 #[test]
 fn a_channel_between_walls_is_a_grid_between_mirrors() {
     for (walls, side) in [("no-flux", "symmetric"), ("odd", "odd")] {
         let field = |first: &str| {
             let start = format!("sin(0.7*x) + cos(0.4*(iy - {first}))*(1 + 0.1*ix)");
-            FieldText::new("u", start.as_str(), "u + 0.3*nine(u) - 0.01*u^2")
+            FieldText::new("u", start.as_str(), "u + 0.2*five(u) - 0.01*u^2")
         };
-        let walled = description().solid("iy < 3 or iy > 11");
+        let five = |grid: Description| grid.derivative("five", "laplace", 2);
+        let walled = five(description().solid("iy < 3 or iy > 11"));
         let walled = walled.field(field("3").boundary("x:edge").walls(walls));
-        let small = Description::new(&[9, NX]).dtype(Dtype::F64).stencil("nine", nine());
+        let small = five(Description::new(&[9, NX]).dtype(Dtype::F64));
         let small = small.field(field("0").boundary(&format!("x:edge,y:{side}")));
         let [mut walled, mut small] = [walled, small].map(|it| simulate(&it));
         walled.step(30).unwrap();
@@ -252,6 +254,27 @@ fn the_mask_is_a_coefficient_of_equations() {
     simulation.step(2).unwrap();
     assert!(values(&mut simulation, "u").iter().all(|value| *value == 0.0));
     assert_eq!(simulation.totals().unwrap()[0], outside().count() as f64);
+}
+
+/// Of a grid of which a sample is compared a part of that lies beside walls.
+#[test]
+fn points_beside_walls_are_found() {
+    let large =
+        Description::new(&[500, 700]).dtype(Dtype::F64).solid("(x - 90)^2 + (y - 400)^2 < 300");
+    let large = large.field(FieldText::new("u", "0", "u"));
+    let system = System::new(&large, Path::new("")).unwrap();
+    let mut state = 1_u64;
+    let random = |points: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % points
+    };
+    let found = system.beside_walls(512, random);
+    assert!(found.len() > 5, "{found:?}");
+    for index in found {
+        let [y, x] = [index / 700, index % 700].map(|at| at as f64);
+        let distance = ((x - 90.0).powi(2) + (y - 400.0).powi(2)).sqrt();
+        assert!(distance * distance >= 300.0 && distance < 300.0_f64.sqrt() + 1.5, "{distance}");
+    }
 }
 
 /// Sources in solid points, and what is given as values of these, come to nothing.
@@ -375,5 +398,5 @@ fn mistakes_are_told_with_what_is_meant() {
     assert_eq!(mistake(&fourth), wide);
     assert!(System::new(&heat(nested().walls("value=0")), Path::new("")).is_ok());
     let named = heat(field()).coefficient("solid", 1.0);
-    assert_eq!(mistake(&named), "'solid' is a coefficient already; ");
+    assert_eq!(mistake(&named), "'solid' is the mask of solid points already; ");
 }
