@@ -19,7 +19,7 @@ const DIRECTIONS: [([isize; 2], &str, f64); 9] = [
 ];
 
 fn opposite(direction: usize) -> usize {
-    if direction == 0 { 0 } else { (direction - 1 ^ 1) + 1 }
+    if direction == 0 { 0 } else { ((direction - 1) ^ 1) + 1 }
 }
 
 /// A part of what differs from the mean that a velocity (y, x) makes of the mass in a direction.
