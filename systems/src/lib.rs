@@ -82,6 +82,7 @@ pub mod sum;
 mod tables;
 mod totals;
 mod unrounded;
+mod walls;
 
 #[cfg(test)]
 mod tests;
