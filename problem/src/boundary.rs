@@ -116,6 +116,19 @@ impl Boundary {
         Self { sides: self.sides.map(|axis| axis.map(&stored)) }
     }
 
+    /// With the sides that make of values of the grid what these do, and add nothing: of constants zeros, of slopes the nearest
+    /// value.
+    #[must_use]
+    pub fn without_added(self) -> Self {
+        let own = |side| match side {
+            Side::Constant(_) | Side::Varying(_) => Side::Zero,
+            Side::Flux(_) | Side::VaryingFlux(_) => Side::Edge,
+            Side::Robin([a, b, _]) => Side::Robin([a, b, 0.0]),
+            other => other,
+        };
+        Self { sides: self.sides.map(|axis| axis.map(own)) }
+    }
+
     /// The largest absolute constant.
     #[must_use]
     pub fn largest(&self) -> f64 {

@@ -176,7 +176,7 @@ fn all(system: &System) -> Result<Vec<usize>, Error> {
     Ok((0..points).collect())
 }
 
-/// Which points are compared: all of a small grid; else corners, sources, receivers, and random ones.
+/// Which points are compared: all of a small grid; else corners, sources, receivers, some beside walls, and random ones.
 fn sample(system: &System, seed: u64, most: usize) -> Vec<usize> {
     let points = system.shape.points();
     if points <= most {
@@ -192,6 +192,7 @@ fn sample(system: &System, seed: u64, most: usize) -> Vec<usize> {
     indices.extend(system.sources.iter().map(|source| index(source.at)));
     indices.extend(system.receivers.iter().map(|receiver| index(receiver.at)));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    indices.extend(system.beside_walls(most / 4, |points| random.random_range(0..points)));
     // Half of them near a side, where what lies around the grid counts.
     while indices.len() < most {
         let mut point = [nz, ny, nx].map(|extent| random.random_range(0..extent));

@@ -19,7 +19,9 @@ use super::expression::{
     Array, Function, Node, PlaceOf, Purpose, Scope, is_name, is_taken, is_value,
 };
 use super::integrate::{self, Rate};
-use super::parts::{Coefficient, Field, Receiver, Source, Start, Trace, Work, index};
+use super::parts::{
+    Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Work, index,
+};
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
 use super::sides::Sides;
@@ -61,6 +63,8 @@ pub struct System {
     pub(super) fields: Vec<Field>,
     pub(super) coefficients: Vec<Coefficient>,
     pub(super) works: Vec<Work>,
+    /// The coefficient that is 1 at solid points and 0 elsewhere.
+    pub(super) solid: Option<usize>,
     /// The expressions of values and slopes at sides.
     pub(super) side_values: Vec<Node>,
     pub(super) sources: Vec<Source>,
@@ -129,6 +133,7 @@ impl System {
             fields: Vec::new(),
             coefficients: Vec::new(),
             works: Vec::new(),
+            solid: None,
             side_values: Vec::new(),
             sources: Vec::new(),
             totals: Totals::default(),
@@ -141,9 +146,10 @@ impl System {
             jump: Depth::Auto,
             warnings: Vec::new(),
         };
-        system.totals = Totals::new(&description.totals, &mut scope)?;
+        let solid = description.solid.as_ref().map(|_| description.coefficients.len());
+        system.totals = Totals::new(&description.totals, &mut scope, solid)?;
         if numbers.dt.is_none() && description.tolerance.is_none() {
-            let value = system.totals.step_length(&description.dt, &scope)?;
+            let value = system.totals.step_length(&description.dt, &scope, solid)?;
             let (every, end) = (description.dt_every.max(1), numbers.end);
             system.length = Some(StepLength { rule: Rule::Follows(value, every), end });
         }
@@ -166,6 +172,9 @@ impl System {
             let name = text.name.as_str().to_owned();
             system.coefficients.push(Coefficient { name, boundary, start });
         }
+        if let Some(points) = &description.solid {
+            system.read_solid(points, &scope, folder)?;
+        }
         for text in &description.fields {
             let field = system.field(text, &scope, folder)?;
             system.fields.push(field);
@@ -174,7 +183,9 @@ impl System {
             let (name, of) = (text.name.as_str().to_owned(), None);
             let boundary = system.boundary(&text.boundary, &scope, Purpose::Next)?;
             let value = scope.work(&text.value)?;
-            system.works.push(Work { name, boundary, value, of, later: 0.0 });
+            let own = Array::Work(system.works.len());
+            let walls = system.walls(text.walls.as_ref(), own, &scope)?;
+            system.works.push(Work { name, boundary, value, of, later: 0.0, walls });
         }
         let mut rates = system.rates(description, &scope)?;
         system.absorb(description, &scope, &mut rates)?;
@@ -205,8 +216,10 @@ impl System {
                 }
             }
         }
+        system.check_beside_solid(description)?;
         solves::split(&mut system.works);
         system.keep();
+        system.make_solid();
         system.count_levels();
         system.check_before(description)?;
         system.check_earlier_sides(&description.dt)?;
@@ -280,7 +293,7 @@ impl System {
         if let Some(StepLength { rule: Rule::Within { off, estimates, .. }, .. }) = &mut self.length
         {
             // It holds the tolerance until then.
-            *off = self.totals.off(found.clone(), off);
+            *off = self.totals.off(found.clone(), off, self.solid);
             *estimates = found;
         }
         Ok(())
@@ -310,17 +323,18 @@ impl System {
         };
         let name = |array| self.name_of(array).to_owned();
         let around = |array| self.around(array);
-        let by = (self.stencils.as_slice(), &self.sides(&around));
+        let walls = |array| self.wall_image(array);
+        let by = (self.stencils.as_slice(), &self.sides(&around, &walls));
         let wanted = |array| matches!(array, Array::Work(work) if self.keeps(work));
         let programs = stages::programs(by, &equations, (has_source, wanted), name)?;
         (self.program, self.stages) = programs;
         self.check_solves(|work| text(self.fields.len() + work))?;
         let mut totals = std::mem::take(&mut self.totals);
-        let around = |array| self.around(array);
+        let (around, walls) = (|array| self.around(array), |array| self.wall_image(array));
         let texts: Vec<&Text> = description.totals.iter().map(|total| &total.value).collect();
         let of_steps = description.tolerance.as_ref().unwrap_or(&description.dt);
         let texts = [&texts[..], &[of_steps]].concat();
-        totals.compile((&self.stencils, &self.sides(&around)), &texts)?;
+        totals.compile((&self.stencils, &self.sides(&around, &walls)), &texts)?;
         self.totals = totals;
         Ok(())
     }
@@ -333,6 +347,8 @@ impl System {
 
     /// The work fields that a field's next values are made of.
     fn read_works(&self) -> BTreeSet<usize> {
+        let (around, walls) = (|array| self.around(array), |array| self.wall_image(array));
+        let sides = self.sides(&around, &walls);
         let mut found = BTreeSet::new();
         let mut left: Vec<&Node> = self.fields.iter().map(|field| &field.next).collect();
         let kept = (0..self.works.len()).filter(|work| self.keeps(*work));
@@ -341,7 +357,7 @@ impl System {
             left.push(&self.works[work].value);
         }
         while let Some(node) = left.pop() {
-            for (array, _) in node.computed_reads() {
+            for (array, _) in sides.computed_reads(node) {
                 if let Array::Work(work) = array
                     && found.insert(work)
                 {
@@ -391,8 +407,27 @@ impl System {
         (*self.boundary_of(array), later)
     }
 
+    /// Checks that nothing is asked for that has no walls.
+    fn check_beside_solid(&self, description: &Description) -> Result<(), Mistake> {
+        let Some(_) = self.solid else { return Ok(()) };
+        for (work, text) in self.works.iter().zip(&description.works) {
+            if matches!(work.value, Node::Solve(..)) {
+                let wrong = text.value.wrong("a solve knows no solid points");
+                return Err(wrong.hint("transforms solve for all points of the grid"));
+            }
+        }
+        match &description.pml {
+            Some(text) => {
+                let wrong =
+                    text.at.wrong("a layer that remembers derivatives knows no solid points");
+                Err(wrong.hint("a [sponge] absorbs waves beside solid points"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// How long a step is: a number, or what the clock says.
-    fn step_length(&self) -> Node {
+    pub(super) fn step_length(&self) -> Node {
         if self.varies_steps() { Node::StepLength } else { Node::Number(self.clock.dt) }
     }
 
@@ -412,15 +447,21 @@ impl System {
         }
     }
 
-    /// The expressions at sides, with what lies around each array.
-    pub(super) fn sides<'a>(&'a self, of: &'a dyn Fn(Array) -> (Boundary, f64)) -> Sides<'a> {
+    /// The expressions at sides, with what lies around each array, and what is read instead of it at solid points.
+    pub(super) fn sides<'a>(
+        &'a self,
+        of: &'a dyn Fn(Array) -> (Boundary, f64),
+        walls: &'a dyn Fn(Array) -> Option<WallImage>,
+    ) -> Sides<'a> {
         let Self { side_values, shape, spacing, .. } = self;
         let dt = self.step_length();
-        Sides { expressions: side_values, shape: *shape, spacing: *spacing, dt, of }
+        Sides { expressions: side_values, shape: *shape, spacing: *spacing, dt, of, walls }
     }
 
     fn field(&mut self, text: &FieldText, scope: &Scope, folder: &Path) -> Result<Field, Error> {
         let boundary = self.boundary(&text.boundary, scope, Purpose::Next)?;
+        let own = Array::Field { field: self.fields.len(), level: 0 };
+        let walls = self.walls(text.walls.as_ref(), own, scope)?;
         let start = |text| self.start(text, (scope, Purpose::StartOfField), folder);
         Ok(Field {
             name: text.name.as_str().to_owned(),
@@ -438,6 +479,7 @@ impl System {
             },
             kept: None,
             is_memory: false,
+            walls,
         })
     }
 
@@ -516,14 +558,7 @@ impl System {
         if let Node::Number(value) = node {
             return Ok(if is_slope { Side::Flux(value) } else { Side::Constant(value) });
         }
-        let mut other = false;
-        node.visit(&mut |part| {
-            other |= matches!(part, Node::Read(_) | Node::Noise(_) | Node::Total(_));
-        });
-        if other {
-            let what = "a side's value is made of coordinates, time, constants and tables; this reads a field, a coefficient or a total, or is random";
-            return Err(text.wrong(what));
-        }
+        Self::check_of_sides(&node, "a side's value", text)?;
         let longest = self.shape.extents().into_iter().max().unwrap_or(1);
         if self.dtype != Dtype::F64 && longest > MOST_COORDINATES {
             let what = format!("an axis of over {MOST_COORDINATES} points takes this in f64 only");
@@ -532,6 +567,20 @@ impl System {
         let number = self.side_values.len();
         self.side_values.push(node);
         Ok(if is_slope { Side::VaryingFlux(number) } else { Side::Varying(number) })
+    }
+
+    /// Checks that what lies outside of the equations needs no array.
+    pub(super) fn check_of_sides(node: &Node, what: &str, text: &Text) -> Result<(), Mistake> {
+        let mut other = false;
+        node.visit(&mut |part| {
+            other |= matches!(part, Node::Read(_) | Node::Noise(_) | Node::Total(_));
+        });
+        match other {
+            false => Ok(()),
+            true => Err(text.wrong(format!(
+                "{what} is made of coordinates, time, constants and tables; this reads a field, a coefficient or a total, or is random"
+            ))),
+        }
     }
 
     /// Lets the points keep their values that are to: a coefficient says which.
@@ -560,8 +609,13 @@ impl System {
     fn count_levels(&mut self) {
         let mut levels = vec![1; self.fields.len()];
         let mut count = |node: &Node| {
-            if let Node::Read(Array::Field { field, level }) = node {
-                levels[*field] = levels[*field].max(level + 1);
+            if let Node::Read(array @ Array::Field { level, .. }) = node {
+                let instead = self.wall_image(*array).map(|image| image.of);
+                for array in [Some(*array), instead].into_iter().flatten() {
+                    if let Array::Field { field, .. } = array {
+                        levels[field] = levels[field].max(level + 1);
+                    }
+                }
             }
         };
         self.visit(&mut count);
@@ -682,9 +736,12 @@ impl System {
 /// The names of a system, each of which means one thing.
 fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     let Description { constants, terms, stencils, tables, fields, coefficients, .. } = description;
-    let Description { works, totals, .. } = description;
+    let Description { works, totals, solid, .. } = description;
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     seen.insert("dt".to_owned(), "a number that every system has");
+    if solid.is_some() {
+        seen.insert(SOLID.to_owned(), "the mask of solid points");
+    }
     let mut list = |what: &'static str, names: &mut dyn Iterator<Item = &Text>| {
         let mut list = Vec::new();
         for text in names {
@@ -717,7 +774,8 @@ fn names(description: &Description, dims: usize) -> Result<Scope, Mistake> {
     list("a term", &mut terms.iter().map(|(name, _)| name))?;
     let stencils = list("a stencil", &mut stencils.iter().map(|(name, _)| name))?;
     let tables = list("a table", &mut tables.iter().map(|(name, _)| name))?;
-    let coefficients = list("a coefficient", &mut coefficients.iter().map(|it| &it.name))?;
+    let mut coefficients = list("a coefficient", &mut coefficients.iter().map(|it| &it.name))?;
+    coefficients.extend(solid.as_ref().map(|_| SOLID.to_owned()));
     let works = list("a work field", &mut works.iter().map(|it| &it.name))?;
     list("a total", &mut totals.iter().map(|it| &it.name))?;
     let names = list("a field", &mut fields.iter().map(|it| &it.name))?;

@@ -25,6 +25,8 @@ pub struct Description {
     pub spacing: Vec<Text>,
     /// How fields and coefficients are stored.
     pub dtype: Dtype,
+    /// The points that are solid: a condition of coordinates, a `.npy` or `.png` file, or values that are not 0 there.
+    pub solid: Option<StartText>,
     /// Time of a step.
     pub dt: Text,
     /// What a step may be off by, at most, over 1 + |u|: then steps are as long as that allows, and `dt` is the length of the first
@@ -94,6 +96,8 @@ pub struct FieldText {
     pub change: Change,
     /// Which points keep their values.
     pub keep: Option<Text>,
+    /// What it has at solid points; `no-flux` if nothing is said.
+    pub walls: Option<Text>,
 }
 
 /// How a field changes.
@@ -122,6 +126,8 @@ pub struct WorkText {
     pub name: Text,
     /// What lies around it, as on the command line.
     pub boundary: Text,
+    /// What it has at solid points; `no-flux` if nothing is said.
+    pub walls: Option<Text>,
     /// Its value.
     pub value: Text,
 }
@@ -288,6 +294,7 @@ impl Description {
             size: size.to_vec(),
             spacing: vec![text("the spacing", 1)],
             dtype: Dtype::F32,
+            solid: None,
             dt: text("the time step", 1),
             dt_every: 10,
             tolerance: None,
@@ -321,6 +328,13 @@ impl Description {
     #[must_use]
     pub fn dtype(mut self, dtype: Dtype) -> Self {
         self.dtype = dtype;
+        self
+    }
+
+    /// The points that are solid: a condition of coordinates such as `x^2 + y^2 < 9`, or values that are not 0 there.
+    #[must_use]
+    pub fn solid(mut self, points: impl Into<StartText>) -> Self {
+        self.solid = Some(points.into());
         self
     }
 
@@ -409,8 +423,18 @@ impl Description {
         self.works.push(WorkText {
             name: own(name),
             boundary: text(&format!("the boundary of '{name}'"), boundary),
+            walls: None,
             value: text(&format!("the work field '{name}'"), value),
         });
+        self
+    }
+
+    /// What the last work field has at solid points, as [`FieldText::walls`] takes it.
+    #[must_use]
+    pub fn work_walls(mut self, walls: &str) -> Self {
+        if let Some(work) = self.works.last_mut() {
+            work.walls = Some(text(&format!("the walls of '{}'", work.name.as_str()), walls));
+        }
         self
     }
 
@@ -531,6 +555,7 @@ impl FieldText {
             boundary: text(&format!("the boundary of '{name}'"), "zero"),
             change: Change::Next(text(&format!("the equation of '{name}'"), next)),
             keep: None,
+            walls: None,
         }
     }
 
@@ -545,6 +570,13 @@ impl FieldText {
     #[must_use]
     pub fn boundary(mut self, boundary: &str) -> Self {
         self.boundary = text(&format!("the boundary of '{}'", self.name.as_str()), boundary);
+        self
+    }
+
+    /// What it has at solid points: `no-flux`, `odd`, `value=E`, `bounce=FIELD`.
+    #[must_use]
+    pub fn walls(mut self, walls: &str) -> Self {
+        self.walls = Some(text(&format!("the walls of '{}'", self.name.as_str()), walls));
         self
     }
 

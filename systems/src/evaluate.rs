@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use super::checked::System;
 use super::description::Table;
 use super::expression::{Array, Function, Node};
+use super::parts::WallImage;
 use super::solves;
 use compute::engine::fft::solve::Solver;
 use problem::boundary::{Image, Place, Side};
@@ -146,6 +147,11 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
 
     /// The value of a part of an expression at a point (z, y, x), which may lie outside of the grid.
     pub fn at(&self, node: &Node, point: [isize; 3]) -> N::Number {
+        self.seen(node, point, point)
+    }
+
+    /// The value of a part of an expression at a point, as the point that it is computed for finds it.
+    fn seen(&self, node: &Node, point: [isize; 3], from: [isize; 3]) -> N::Number {
         let System { shape, origin, spacing, clock, stencils, tables, .. } = self.system;
         match node {
             Node::Number(number) => self.numbers.number(*number),
@@ -170,12 +176,12 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
                 let index = inside(*shape, point).expect("values to start with are of the grid");
                 self.numbers.number(self.values.random(*seed, index))
             }
-            Node::Read(array) => match inside(*shape, point) {
-                Some(index) => self.read(*array, Ok(index)),
-                None => self.beyond(*array, point),
+            Node::Read(array) => match self.parts(*array, point, from) {
+                (value, None) => value,
+                (value, Some(more)) => self.numbers.sum(&[(1.0, value), (1.0, more)]),
             },
             Node::Call(function, arguments) => {
-                let value = |part| self.at(part, point);
+                let value = |part| self.seen(part, point, from);
                 match arguments.as_slice() {
                     [a] => self.numbers.call(*function, &[value(a)]),
                     [a, b] => self.numbers.call(*function, &[value(a), value(b)]),
@@ -183,16 +189,21 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
                 }
             }
             Node::Stencil(stencil, argument) => {
-                let part = |tap: &transform::Tap| {
+                let mut parts = Vec::new();
+                for tap in stencils[*stencil].taps() {
                     let place = std::array::from_fn(|axis| point[axis] + tap.offset[axis] as isize);
-                    (tap.weight, self.at(argument, place))
-                };
-                let parts: Vec<_> = stencils[*stencil].taps().iter().map(part).collect();
+                    let (value, more) = match **argument {
+                        Node::Read(array) => self.parts(array, place, from),
+                        _ => (self.seen(argument, place, from), None),
+                    };
+                    parts.push((tap.weight, value));
+                    parts.extend(more.map(|more| (tap.weight, more)));
+                }
                 self.numbers.sum(&parts)
             }
             Node::Solve(..) => unreachable!("the solutions of solves are known"),
             Node::Table(table, argument) => {
-                self.numbers.table(&tables[*table], self.at(argument, point))
+                self.numbers.table(&tables[*table], self.seen(argument, point, from))
             }
         }
     }
@@ -215,8 +226,46 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
         }
     }
 
-    /// The value of an array at a point outside of the grid: the rule of x comes first, then that of y, then that of z.
-    fn beyond(&self, array: Array, point: [isize; 3]) -> N::Number {
+    /// The value of an array at a point, as another one finds it: a number, or a sum of two that an engine has apart, what sides
+    /// add beyond a solid point and what its walls give.
+    fn parts(
+        &self,
+        array: Array,
+        point: [isize; 3],
+        from: [isize; 3],
+    ) -> (N::Number, Option<N::Number>) {
+        if let Some(index) = inside(self.system.shape, point) {
+            let given = if point == from { None } else { self.of_walls(array, index, from) };
+            return (given.unwrap_or_else(|| self.read(array, Ok(index))), None);
+        }
+        let way = self.way(array, point);
+        match way.found.ok().and_then(|index| self.of_walls(array, index, from)) {
+            None => (self.beyond(&way, self.read(array, way.found)), None),
+            Some(given) if way.adds() => {
+                let added = self.beyond(&way, self.numbers.number(0.0));
+                (added, Some(self.beyond(&way.without_added(), given)))
+            }
+            Some(given) => (self.beyond(&way, given), None),
+        }
+    }
+
+    /// What walls give instead of the value of an array at a place in C order, if that is solid. Which values are read for it
+    /// depends on none of them.
+    fn of_walls(&self, array: Array, index: usize, from: [isize; 3]) -> Option<N::Number> {
+        let WallImage { of, factor, .. } = self.system.wall_image(array)?;
+        let solid = Array::Coefficient(self.system.solid?);
+        let own = inside(self.system.shape, from).expect("what has walls is read from the grid");
+        self.read(array, Ok(index));
+        let given = self.read(of, Ok(own));
+        let is_solid = self.values.value(solid, index) != 0.0;
+        is_solid.then(|| match factor {
+            -1.0 => self.numbers.call(Function::Negate, &[given]),
+            _ => given,
+        })
+    }
+
+    /// Where the way from a point outside of the grid leads: the rule of x comes first, then that of y, then that of z.
+    fn way(&self, array: Array, point: [isize; 3]) -> Way {
         let (boundary, later) = self.system.around(array);
         let extents = self.system.shape.extents();
         let (mut place, mut ways, mut end) = ([0; 3], Vec::new(), None);
@@ -243,7 +292,12 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
             Some(value) => Err(value),
             None => Ok((place[0] * extents[1] + place[1]) * extents[2] + place[2]),
         };
-        let value = self.read(array, found);
+        Way { point, found, later, ways }
+    }
+
+    /// What sides make of the value of an array where the way from a point outside leads.
+    fn beyond(&self, way: &Way, value: N::Number) -> N::Number {
+        let Way { point, ways, later, .. } = way;
         let rise = |image: &Image| (image.added != 0.0).then_some(image.added);
         // Slopes that are numbers are added up in any order.
         if ways.iter().all(|(image, added)| image.factor == 1.0 && added.is_empty()) {
@@ -259,7 +313,7 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
                 factor => vec![(factor, value)],
             };
             parts.extend(rise(image).map(|rise| (1.0, self.numbers.number(rise))));
-            let number = |number: usize| then.at(&self.system.side_values[number], point);
+            let number = |number: usize| then.at(&self.system.side_values[number], *point);
             parts.extend(added.iter().map(|(factor, at)| (*factor, number(*at))));
             match parts.as_slice() {
                 [(1.0, value)] => *value,
@@ -299,18 +353,48 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
             .iter()
             .filter(|source| source.field == field && source.at.map(|at| at as isize) == point);
         let keep = self.system.fields[field].keep.as_ref();
+        let solid = self.system.solid.map(Array::Coefficient);
+        let is_solid = || {
+            let index = inside(self.system.shape, point).expect("sources are of the grid");
+            solid.is_some_and(|solid| self.values.value(solid, index) != 0.0)
+        };
         let is_kept = || {
             let plain = Evaluator::new(self.system, Plain, self.values, self.step);
             let plain = plain.knowing(self.totals);
             keep.is_some_and(|keep| plain.at(keep, point) != 0.0)
         };
         let mut sources = sources.peekable();
-        if sources.peek().is_none() || is_kept() {
+        if sources.peek().is_none() || is_kept() || is_solid() {
             return next;
         }
         sources.fold(next, |sum, source| {
             self.numbers.call(Function::Add, &[sum, self.at(&source.add, point)])
         })
+    }
+}
+
+/// The way from a point outside of the grid to a value.
+#[derive(Clone)]
+struct Way {
+    /// The point (z, y, x).
+    point: [isize; 3],
+    /// The place in C order that it leads to, or the value that is there instead.
+    found: Result<usize, f64>,
+    /// Steps from the time before a step to that of the value.
+    later: f64,
+    /// What becomes of the value along x, y and z, and which expressions are added how often.
+    ways: Vec<(Image, Vec<(f64, usize)>)>,
+}
+
+impl Way {
+    /// Whether anything is added to the value.
+    fn adds(&self) -> bool {
+        self.ways.iter().any(|(image, added)| image.added != 0.0 || !added.is_empty())
+    }
+
+    fn without_added(&self) -> Self {
+        let own = |(image, _): &(Image, _)| (Image { added: 0.0, ..*image }, Vec::new());
+        Self { ways: self.ways.iter().map(own).collect(), ..self.clone() }
     }
 }
 

@@ -44,6 +44,7 @@ pub const EXAMPLES: &[Example] = &[
         "lid-driven-cavity",
         "liquid in a box under a lid that slides: lattice Boltzmann, D3Q19"
     ),
+    example!("karman", "a stream around a cylinder, and its vortices: lattice Boltzmann, D2Q9"),
     example!("yee", "an electromagnetic wave between walls, and a round conductor: Yee's leapfrog"),
     example!(
         "elastic-free-surface",

@@ -67,6 +67,7 @@ struct GridTable {
     size: Vec<Whole>,
     spacing: Option<Spanned<OneOrMore>>,
     dtype: Option<Strings>,
+    solid: Option<Strings>,
 }
 
 #[derive(Deserialize)]
@@ -89,6 +90,7 @@ struct FieldTable {
     next: Option<Strings>,
     rate: Option<Strings>,
     keep: Option<Strings>,
+    walls: Option<Strings>,
 }
 
 #[derive(Deserialize)]
@@ -96,6 +98,7 @@ struct FieldTable {
 struct WorkTable {
     value: Strings,
     boundary: Option<Strings>,
+    walls: Option<Strings>,
 }
 
 /// A total of all points, or one of some.
@@ -317,6 +320,14 @@ fn start(text: Text) -> StartText {
     }
 }
 
+/// The points that are solid: a condition, or the name of a file.
+fn solid(text: Text) -> StartText {
+    match [".npy", ".png"].iter().any(|end| text.as_str().ends_with(end)) {
+        true => StartText::File(text),
+        false => StartText::Expression(text),
+    }
+}
+
 /// What is made of each table.
 fn all<T, U>(tables: Vec<T>, make: impl Fn(T) -> Result<U, Mistake>) -> Result<Vec<U>, Mistake> {
     tables.into_iter().map(make).collect()
@@ -338,6 +349,7 @@ impl Reader {
             title: file.title.unwrap_or_default(),
             spacing,
             dtype: file.grid.dtype.as_ref().map_or(Ok(start.dtype), |name| self.dtype(name))?,
+            solid: file.grid.solid.as_ref().map(|points| solid(self.string(points))),
             dt: file.time.get_ref().dt.as_ref().map_or(start.dt, |dt| self.value(dt)),
             tolerance: file.time.get_ref().tolerance.as_ref().map(|it| self.value(it)),
             dt_every: file.time.get_ref().dt_every.as_ref().map_or(start.dt_every, |it| it.0),
@@ -444,6 +456,7 @@ impl Reader {
         let boundary = table.boundary.as_ref();
         WorkText {
             boundary: boundary.map_or(Text::new("the boundary", "zero"), |it| self.string(it)),
+            walls: table.walls.as_ref().map(|walls| self.string(walls)),
             value: self.string(&table.value),
             name,
         }
@@ -461,6 +474,7 @@ impl Reader {
             },
             change,
             keep: table.keep.as_ref().map(|keep| self.string(keep)),
+            walls: table.walls.as_ref().map(|walls| self.string(walls)),
             name,
         }
     }

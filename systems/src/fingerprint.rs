@@ -43,6 +43,11 @@ impl System {
         if !self.side_values.is_empty() {
             all.push(format!("{:?}", self.side_values).into_bytes());
         }
+        let walls = self.fields.iter().map(|field| &field.walls);
+        let walls = walls.chain(self.works.iter().map(|work| &work.walls));
+        if self.solid.is_some() {
+            all.push(format!("{:?} {:?}", self.solid, walls.collect::<Vec<_>>()).into_bytes());
+        }
         for work in &self.works {
             let (name, boundary, value) = (&work.name, work.boundary, &work.value);
             all.push(format!("{name} {boundary:?} {value:?}").into_bytes());

@@ -16,7 +16,7 @@ use problem::names::{self, UnknownName};
 use strum::{EnumString, VariantArray};
 
 use super::expression::{Array, Function, Node};
-use super::parts::{Field, Work};
+use super::parts::{Field, WallImage, Walls, Work};
 use super::text::Text;
 
 /// How rates of change are integrated.
@@ -241,6 +241,17 @@ impl Stages<'_> {
         (0..self.rows.len()).filter(is_taken).collect()
     }
 
+    /// What an array of a stage has at solid points, by what it has before the first one.
+    fn walls(&self, stage: usize, walls: Option<&Walls>) -> Option<Walls> {
+        let Some(Walls::Image(image)) = walls else { return walls.cloned() };
+        let of = match image.of {
+            Array::Field { field, .. } => self.values(stage, field),
+            Array::Work(work) => self.work(stage, work),
+            other => other,
+        };
+        Some(Walls::Image(WallImage { of, ..*image }))
+    }
+
     /// An expression as it is in a stage.
     fn at(&self, stage: usize, node: &Node) -> Node {
         let Some(before) = stage.checked_sub(1) else { return node.clone() };
@@ -288,6 +299,7 @@ impl Stages<'_> {
                 },
                 of: None,
                 later: 0.0,
+                walls: None,
             }
         };
         fields.iter().enumerate().map(estimate).collect()
@@ -329,11 +341,13 @@ impl Stages<'_> {
                 value: self.row(stage - 1, number),
                 of: Some(number),
                 later: self.rows[stage - 1].time,
+                walls: self.walls(stage, field.walls.as_ref()),
             }));
             works.extend(own.iter().map(|work| Work {
                 name: format!("{} in stage {}", work.name, stage + 1),
                 value: self.at(stage, &work.value),
                 later: self.rows[stage - 1].time,
+                walls: self.walls(stage, work.walls.as_ref()),
                 ..work.clone()
             }));
         }
@@ -344,6 +358,8 @@ impl Stages<'_> {
                 value: self.rate(stage, number),
                 of: None,
                 later: 0.0,
+                // It is read at its own point only.
+                walls: None,
             }));
         }
         works

@@ -73,6 +73,7 @@ mod report;
 mod session;
 mod sides;
 pub mod simulation;
+mod solid;
 mod solves;
 mod sourced;
 mod speeds;
@@ -85,6 +86,7 @@ pub mod sum;
 mod tables;
 mod totals;
 mod unrounded;
+mod walls;
 
 #[cfg(test)]
 mod tests;

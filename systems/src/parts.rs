@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a checked system consists of.
 
-use super::expression::Node;
+use super::expression::{Array, Node};
 use super::text::Text;
 use problem::check::rounded::Losses;
 use problem::error::Mistake;
 use problem::near::near;
 use problem::{Boundary, Grid};
 use serde::{Deserialize, Serialize};
+
+/// The name of the coefficient that is 1 at solid points.
+pub const SOLID: &str = "solid";
 
 /// What evolves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,6 +32,29 @@ pub struct Field {
     pub kept: Option<usize>,
     /// Whether it is what a layer remembers of a derivative: a part of the state that nobody asks for by name.
     pub is_memory: bool,
+    /// What it has at solid points, where there are some.
+    pub walls: Option<Walls>,
+}
+
+/// What a field or a work field has at solid points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Walls {
+    /// This value, which is stored there.
+    Value(Node),
+    /// A value of the point that reads there, whose own is 0.
+    Image(WallImage),
+}
+
+/// What is read at solid points is a value of the point that reads: a wall lies in the middle between the two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WallImage {
+    /// The array whose value it is: of a field, of all of its levels and of what comes after the step the one that is read.
+    pub of: Array,
+    /// What it is multiplied by: 1 or -1.
+    pub factor: f64,
+    /// The coefficient that is 1 at solid points and 0 elsewhere, and beyond the grid what the sides make of that: the sides of
+    /// what has these walls, without what they add.
+    pub mask: usize,
 }
 
 /// What does not change.
@@ -52,6 +78,8 @@ pub struct Work {
     pub of: Option<usize>,
     /// Steps, or parts of one, from the time before the step to that of its values.
     pub later: f64,
+    /// What it has at solid points, where there are some and it is read around points.
+    pub walls: Option<Walls>,
 }
 
 /// Values to start with.

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use transform::Stencil;
 
 use super::expression::{Array, Function, Node};
+use super::parts::WallImage;
 use super::sides::Sides;
 use super::text::Text;
 use problem::error::Mistake;
@@ -88,7 +89,8 @@ impl Program {
         let (calls, sums, beyond) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (program, noises) =
             (Self { scalars: scalars.to_vec(), ..Self::default() }, HashMap::new());
-        let mut writer = Writer { stencils, sides, program, calls, sums, beyond, noises };
+        let masks = HashMap::new();
+        let mut writer = Writer { stencils, sides, program, calls, sums, masks, beyond, noises };
         for Equation { computes, value, text } in equations {
             let (value, solves) = match value {
                 Node::Solve(_, right) => (&**right, true),
@@ -112,7 +114,8 @@ impl Program {
     ) -> Result<Self, String> {
         let (calls, sums, beyond) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (program, noises) = (Self::default(), HashMap::new());
-        let mut writer = Writer { stencils, sides, program, calls, sums, beyond, noises };
+        let masks = HashMap::new();
+        let mut writer = Writer { stencils, sides, program, calls, sums, masks, beyond, noises };
         for value in values {
             let result = writer.write(value, [0; 3])?;
             writer.program.results.push(result);
@@ -178,6 +181,8 @@ struct Writer<'a> {
     program: Program,
     calls: HashMap<(Function, Vec<Value>), Value>,
     sums: HashMap<(usize, Array, Offset), Value>,
+    /// Sums of masks of solid points, by the bits of the weights.
+    masks: HashMap<(usize, Vec<(Offset, u64)>), Value>,
     /// What is added to stored values beyond sides.
     beyond: HashMap<(Array, Offset), Option<Value>>,
     noises: HashMap<Noise, Value>,
@@ -226,13 +231,57 @@ impl Writer<'_> {
         place.filter(|_| at == [0; 3]).map(|place| results[place])
     }
 
-    /// A stored value, with what is added beyond sides.
+    /// A stored value, with what is added beyond sides and at solid points.
     fn read(&mut self, array: Array, at: Offset) -> Result<Value, String> {
-        let value = Value::Read(array, near(at)?);
-        match self.added(array, at)? {
-            Some(added) => self.call(Function::Add, vec![value, added]),
-            None => Ok(value),
+        let mut value = Value::Read(array, near(at)?);
+        if let Some(added) = self.added(array, at)? {
+            value = self.call(Function::Add, vec![value, added])?;
         }
+        self.beside_walls(value, array, &[(at, 1.0)])
+    }
+
+    /// A sum of stored values, which are 0 at solid points, with what is read there instead.
+    fn beside_walls(
+        &mut self,
+        sum: Value,
+        array: Array,
+        taps: &[(Offset, f64)],
+    ) -> Result<Value, String> {
+        let Some(WallImage { of, factor, mask }) = (self.sides.walls)(array) else {
+            return Ok(sum);
+        };
+        let others: Vec<_> = taps.iter().copied().filter(|(at, _)| *at != [0; 3]).collect();
+        if others.is_empty() {
+            return Ok(sum);
+        }
+        let far = others.iter().flat_map(|(at, _)| at).map(|at| at.abs()).max();
+        if let Some(far @ 2..) = far {
+            return Err(format!(
+                "this reads {far} points away, and beside solid points equations read one: give it a work field for a \
+                 stencil of a stencil, stencils of radius 1, or walls = \"value=E\""
+            ));
+        }
+        let solid = self.solid(mask, others)?;
+        let given = self.write(&Node::Read(of), [0; 3])?;
+        let product = self.call(Function::Multiply, vec![solid, given])?;
+        let function = if factor < 0.0 { Function::Subtract } else { Function::Add };
+        self.call(function, vec![sum, product])
+    }
+
+    /// The weights of the points that are solid, together.
+    fn solid(&mut self, mask: usize, taps: Vec<(Offset, f64)>) -> Result<Value, String> {
+        let array = Array::Coefficient(mask);
+        if let [(at, 1.0)] = taps[..] {
+            return Ok(Value::Read(array, at));
+        }
+        let bits = taps.iter().map(|(at, weight)| (*at, weight.to_bits())).collect();
+        let key = (mask, bits);
+        if let Some(known) = self.masks.get(&key) {
+            return Ok(*known);
+        }
+        let value = self.push(Operation::Sum(array, taps))?;
+        self.masks.insert(key, value);
+        Ok(value)
     }
 
     /// What is added to a stored value beyond sides, if any of them may lie before it.
@@ -298,7 +347,10 @@ impl Writer<'_> {
         }
         let mut sum = match stored.is_empty() {
             true => None,
-            false => Some(self.push(Operation::Sum(array, stored))?),
+            false => {
+                let value = self.push(Operation::Sum(array, stored.clone()))?;
+                Some(self.beside_walls(value, array, &stored)?)
+            }
         };
         for (at, weight) in beyond {
             let value = self.read(array, at)?;

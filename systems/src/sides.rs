@@ -7,6 +7,7 @@
 //! ```
 
 use super::expression::{Array, Function, Node};
+use super::parts::WallImage;
 use problem::boundary::{Place, Side};
 use problem::{Boundary, Shape};
 
@@ -22,6 +23,8 @@ pub struct Sides<'a> {
     pub dt: Node,
     /// The boundary of an array, and of how many steps later than those before the step its values are.
     pub of: &'a dyn Fn(Array) -> (Boundary, f64),
+    /// What is read instead of an array at solid points, if anything is.
+    pub walls: &'a dyn Fn(Array) -> Option<WallImage>,
 }
 
 /// Where a coordinate outside leads, as far as expressions are concerned.
@@ -53,7 +56,7 @@ impl Way {
 
 /// An expression so many steps later: time is the number of the step times its length, as for the step itself, unless that
 /// follows from the values.
-fn later(node: &Node, steps: f64, dt: &Node) -> Node {
+pub fn later(node: &Node, steps: f64, dt: &Node) -> Node {
     if steps == 0.0 {
         return node.clone();
     }
@@ -79,6 +82,20 @@ fn times(factor: f64, node: &Node) -> Node {
 }
 
 impl Sides<'_> {
+    /// The arrays that a step computes and an expression reads, each with whether it is read at the point only, beside solid
+    /// points too.
+    pub fn computed_reads(&self, node: &Node) -> Vec<(Array, bool)> {
+        let mut all = node.computed_reads();
+        let around = all.iter().filter(|(_, at_point)| !at_point);
+        let images: Vec<_> = around.filter_map(|(array, _)| (self.walls)(*array)).collect();
+        for WallImage { of, .. } in images {
+            if all.iter().all(|(known, _)| *known != of) {
+                all.push((of, true));
+            }
+        }
+        all
+    }
+
     /// What equations add to a value that they read so far (z, y, x) from a point: an expression at the place that is read.
     /// Nothing where no expression lies that way.
     pub fn added(&self, array: Array, offset: [i32; 3]) -> Option<Node> {

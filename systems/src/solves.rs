@@ -33,6 +33,7 @@ pub fn split(works: &mut Vec<Work>) {
             value: right,
             of: None,
             later: works[number].later,
+            walls: None,
         });
     }
 }

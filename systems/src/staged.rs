@@ -52,6 +52,7 @@ impl System {
             name: field.name.clone(),
             next: field.next.clone(),
             keep: field.keep.clone(),
+            walls: field.walls.clone(),
             start: Start::default(),
             before: Vec::new(),
             ..*field

@@ -25,7 +25,7 @@ pub fn programs(
     (later, wanted): (impl Fn(Array) -> bool, impl Fn(Array) -> bool),
     name: impl Fn(Array) -> String,
 ) -> Result<(Program, Vec<Program>), Mistake> {
-    let order = order(equations, later, name)?;
+    let order = order((by.1, equations), later, name)?;
     let in_order = order.iter().flatten().map(|number| &equations[*number]);
     let mut whole = Program::new(by, &[], in_order)?;
     let of_stage = |stage: &Vec<usize>| {
@@ -41,11 +41,12 @@ pub fn programs(
 
 /// The equations of each stage, by their numbers, each after those that it waits for.
 fn order(
-    equations: &[Equation],
+    (sides, equations): (&Sides, &[Equation]),
     later: impl Fn(Array) -> bool,
     name: impl Fn(Array) -> String,
 ) -> Result<Vec<Vec<usize>>, Mistake> {
     let mut order = Order {
+        sides,
         equations,
         later,
         name,
@@ -68,6 +69,7 @@ fn order(
 }
 
 struct Order<'a, L, N> {
+    sides: &'a Sides<'a>,
     equations: &'a [Equation<'a>],
     later: L,
     name: N,
@@ -95,7 +97,7 @@ impl<L: Fn(Array) -> bool, N: Fn(Array) -> String> Order<'_, L, N> {
         }
         self.open.push(equation);
         let mut stage = 0;
-        for (array, at_point) in value.computed_reads() {
+        for (array, at_point) in self.sides.computed_reads(value) {
             let other = self.equations.iter().position(|it| it.computes == array);
             let other = other.expect("each array that is computed has an equation");
             let solves = |it: usize| matches!(self.equations[it].value, Node::Solve(..));

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::checked::System;
-use super::evaluate::{Evaluator, Plain, Values};
+use super::evaluate::{Evaluator, Nothing, Plain, Values};
 use super::expression::{Array, Node};
-use super::parts::{Coefficient, Field, Source, Start};
+use super::parts::{Coefficient, Field, Source, Start, Walls};
+use super::places::one_point;
 use problem::check::rounded::{Losses, RoundedCoefficient};
 use problem::observe::ArrayName;
 use problem::values::Element;
-use problem::{Dtype, Error, Grid, Holder, with_dtype};
+use problem::{Dtype, Error, Grid, Holder, with_dtype, with_values};
 
 /// The values that a system starts with, as they are stored.
 pub struct StartValues {
@@ -70,7 +71,9 @@ impl StartValues {
             (0..field.levels).map(level).collect::<Result<Vec<Grid>, Error>>()
         };
         let fields = system.fields.iter().map(field).collect::<Result<_, _>>()?;
-        Ok(Self { step: 0, coefficients: known.coefficients, fields, rounded: known.rounded })
+        let values =
+            Self { step: 0, coefficients: known.coefficients, fields, rounded: known.rounded };
+        values.beside_walls(system)
     }
 }
 
@@ -94,19 +97,52 @@ impl StartValues {
             let levels = levels.filter(|(level, _)| *level == 0 || *level > given);
             levels.for_each(|(_, values)| *values = grid.clone());
         }
-        Ok(beginning)
+        beginning.beside_walls(system)
+    }
+
+    /// With what walls say at solid points, whatever is given there.
+    fn beside_walls(mut self, system: &System) -> Result<Self, Error> {
+        let Some(solid) = system.solid else { return Ok(self) };
+        let mask = &self.coefficients[solid];
+        for (field, levels) in system.fields.iter().zip(&mut self.fields) {
+            let given = match &field.walls {
+                Some(Walls::Value(value)) => Some(value),
+                _ => None,
+            };
+            for (level, grid) in levels.iter_mut().enumerate() {
+                let evaluator = Evaluator::new(system, Plain, &Nothing, -(level as f64));
+                let value = |index: usize| {
+                    let place = one_point(system.shape, index).low;
+                    given.map_or(0.0, |given| evaluator.at(given, place))
+                };
+                with_values!(&mut grid.values, values => {
+                    values.par_iter_mut().enumerate().for_each(|(index, own)| {
+                        if mask.get(index) != 0.0 {
+                            *own = Element::from_f64(value(index));
+                        }
+                    });
+                });
+                if given.is_some() {
+                    let name = &field.name;
+                    let here = |position| format!("{position} of the walls of '{name}'");
+                    check_finite(grid, system.dtype, here)?;
+                }
+            }
+        }
+        Ok(self)
     }
 }
 
 impl System {
-    /// The same without sources at points that keep their values, where they have nothing to add to.
+    /// The same without sources at points that keep their values or are solid, where they have nothing to add to.
     pub(super) fn with_sources_that_count(&self, beginning: &StartValues) -> Self {
         let [_, ny, nx] = self.shape.extents();
         let changes = |source: &Source| {
             let [z, y, x] = source.at;
-            let kept = self.fields[source.field].kept;
-            let kept = kept.map(|kept| beginning.coefficients[kept].get((z * ny + y) * nx + x));
-            kept.is_none_or(|kept| kept == 0.0)
+            let masks = self.fields[source.field].kept.into_iter().chain(self.solid);
+            let mut values =
+                masks.map(|mask| beginning.coefficients[mask].get((z * ny + y) * nx + x));
+            values.all(|kept| kept == 0.0)
         };
         let mut system = self.clone();
         system.sources.retain(changes);
@@ -176,14 +212,19 @@ impl Known {
             (T::wrap(values), losses)
         });
         let grid = Grid { shape, values };
-        grid.check_finite(Holder::InputAs(dtype)).map_err(|error| match error {
-            Error::NotFinite { holder, value, position } => {
-                Error::NotFinite { holder, value, position: format!("{position} of '{name}'") }
-            }
-            other => other,
-        })?;
+        check_finite(&grid, dtype, |position| format!("{position} of '{name}'"))?;
         Ok((grid, losses))
     }
+}
+
+/// Checks that all values are finite; `here` says where one lies that is not.
+fn check_finite(grid: &Grid, dtype: Dtype, here: impl Fn(String) -> String) -> Result<(), Error> {
+    grid.check_finite(Holder::InputAs(dtype)).map_err(|error| match error {
+        Error::NotFinite { holder, value, position } => {
+            Error::NotFinite { holder, value, position: here(position) }
+        }
+        other => other,
+    })
 }
 
 /// Coefficients and random numbers.

@@ -32,8 +32,9 @@ pub struct Part {
 /// The parts of a system, in the order of their first fields: one, if all fields depend on each other.
 #[must_use]
 pub fn parts(system: &System) -> Vec<Part> {
-    // Who reads what a step computes waits for it, and who reads totals for all fields; steps are as long for all.
-    let together = system.waits_for_totals() || system.varies_steps();
+    // Who reads what a step computes waits for it, and who reads totals for all fields; steps are as long for all. Beside solid
+    // points no part is a stencil.
+    let together = system.waits_for_totals() || system.varies_steps() || system.solid.is_some();
     if system.computes_in_turn() || together {
         let (fields, coefficients) = (0..system.fields.len(), 0..system.coefficients.len());
         let (fields, coefficients) = (fields.collect(), coefficients.collect());
@@ -132,7 +133,7 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
         Array::Coefficient(number) => system.around(Array::Coefficient(coefficients[number])),
         computed => unreachable!("{computed:?} is of a system that is one part"),
     };
-    let sides = system.sides(&around);
+    let sides = system.sides(&around, &|_| None);
     let program = Program::new((&system.stencils, &sides), &[], equations.iter());
     let program = program.expect("the equations of the whole system are operations");
     let part = System {

@@ -117,7 +117,7 @@ fn random_systems_beside_a_stencil_give_the_values_of_both() {
     use crate::tests::draw;
     let (mut taken, cases) = (0, 60);
     for seed in 0..cases {
-        let mut description = draw::system(seed);
+        let mut description = draw::without_solid(draw::system(seed));
         let title = description.title.clone();
         description =
             description.field(FieldText::new("alone", "0.5 + 0.25*random(5)", "0.5*alone"));

@@ -61,6 +61,9 @@ fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String>
     if frozen.is_none() && system.varies_steps() {
         return Err("steps are as long as the values say".into());
     }
+    if frozen.is_none() && system.solid.is_some() {
+        return Err("some points are solid, so not all points have one equation".into());
+    }
     if frozen.is_none() && system.is_staged() {
         whole_step(system)?;
     }

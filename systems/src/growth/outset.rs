@@ -80,12 +80,14 @@ fn places(system: &System, beginning: &StartValues) -> BTreeSet<usize> {
     let kept: Vec<&Grid> = system
         .fields
         .iter()
-        .filter_map(|field| field.kept.map(|kept| &beginning.coefficients[kept]))
+        .filter_map(|field| field.kept)
+        .chain(system.solid)
+        .map(|kept| &beginning.coefficients[kept])
         .collect();
     let mut all = BTreeSet::new();
     for coefficient in read {
         let grid = &beginning.coefficients[coefficient];
-        // An equation is not that of a point that keeps its values, unless all do.
+        // An equation is not that of a point that keeps its values or is solid, unless all do.
         let ends = ends(grid, |place| kept.iter().all(|kept| kept.get(place) == 0.0));
         all.extend(ends.or_else(|| self::ends(grid, |_| true)).into_iter().flatten());
     }

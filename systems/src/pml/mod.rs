@@ -91,8 +91,20 @@ pub fn absorb(
         };
         rates.push(rate);
         let (boundary, start, before) = (memory.boundary, Start::default(), Vec::new());
-        let (levels, keep, kept, is_memory) = (1, None, None, true);
-        fields.push(Field { name, boundary, levels, start, before, next, keep, kept, is_memory });
+        let (levels, is_memory) = (1, true);
+        let (keep, kept, walls) = (None, None, None);
+        fields.push(Field {
+            name,
+            boundary,
+            levels,
+            start,
+            before,
+            next,
+            keep,
+            kept,
+            is_memory,
+            walls,
+        });
     }
     Ok(())
 }

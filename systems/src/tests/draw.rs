@@ -30,6 +30,19 @@ pub struct Draw {
     computed: Vec<String>,
     /// Whether work fields may be solved for.
     solves: bool,
+    /// What solid points have.
+    solid: Solid,
+}
+
+/// What solid points of a drawn system have.
+#[derive(Clone, Copy, PartialEq)]
+enum Solid {
+    /// There are none.
+    Nowhere,
+    /// Values, so that stencils may be of any reach.
+    Values,
+    /// Anything, so that equations read one point far at most.
+    Images,
 }
 
 /// How a step of a drawn system computes.
@@ -46,6 +59,14 @@ enum Order {
 /// The system of a seed: all that there is may be in it, and none of its values leaves -2 to 2.
 pub fn system(seed: u64) -> Description {
     draw(seed, 4)
+}
+
+/// It without solid points.
+pub fn without_solid(mut drawn: Description) -> Description {
+    drawn.solid = None;
+    drawn.fields.iter_mut().for_each(|field| field.walls = None);
+    drawn.works.iter_mut().for_each(|work| work.walls = None);
+    drawn
 }
 
 /// Another one, whose stencils read at most one point far.
@@ -75,7 +96,8 @@ pub fn in_stages(seed: u64, reach: i32) -> Description {
 /// One with a perfectly matched layer, if there is room for it and an equation has a derivative.
 pub fn layered(seed: u64, reach: i32, is_by_rates: bool) -> Description {
     let order = if is_by_rates { Order::ByRates } else { Order::InTurn };
-    let mut drawn = Draw { order, layered: true, ..Draw::new(seed, reach) }.system();
+    let mut drawn =
+        Draw { order, layered: true, solid: Solid::Nowhere, ..Draw::new(seed, reach) }.system();
     if let Err(error) = System::new(&drawn, Path::new("")) {
         let told = error.to_string();
         let none = ["nothing for this layer to absorb", "periodic along all axes"];
@@ -88,7 +110,8 @@ pub fn layered(seed: u64, reach: i32, is_by_rates: bool) -> Description {
 /// One whose step has stages, some of which solve, if by chance some do; `even` rows can be transformed by a GPU.
 pub fn with_solves(seed: u64, reach: i32, even: bool) -> Description {
     let order = if seed.is_multiple_of(3) { Order::ByRates } else { Order::InTurn };
-    let mut drawn = Draw { order, solves: true, ..Draw::new(seed, reach) }.system();
+    let mut drawn =
+        Draw { order, solves: true, solid: Solid::Nowhere, ..Draw::new(seed, reach) }.system();
     if even {
         let sizes = [4, 6, 8, 10, 12];
         let size = drawn.size.iter_mut().enumerate();
@@ -129,6 +152,13 @@ impl Draw {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let [dims, fields, stencils] = [(); 3].map(|()| random.random_range(1..=3));
         let coefficients = random.random_range(0..=2);
+        // Drawn apart, so that systems without them are those that they would be.
+        let mut apart = ChaCha8Rng::seed_from_u64(seed.wrapping_add(1 << 40));
+        let solid = match apart.random_range(0..8) {
+            0 => Solid::Values,
+            1 | 2 => Solid::Images,
+            _ => Solid::Nowhere,
+        };
         Self {
             random,
             dims,
@@ -141,6 +171,31 @@ impl Draw {
             layered: false,
             computed: Vec::new(),
             solves: false,
+            solid,
+        }
+    }
+
+    /// Which points are solid: never the first one.
+    fn solid(&mut self) -> String {
+        let axis = AXES[3 - self.dims + self.below(self.dims)];
+        match self.below(4) {
+            0 => format!("random({}) < 0.3 and i{axis} > 0", self.random.next_u32()),
+            1 => format!("mod(i{axis} + 2*ix, 5) == 2"),
+            2 => format!("mod(ix, 3) == 1 and not i{axis} == 4"),
+            _ => format!("{axis} > 0.7 and i{axis} < 5"),
+        }
+    }
+
+    /// What one of so many others, or itself, has at solid points.
+    fn walls(&mut self, own: &str, others: usize) -> String {
+        let kinds = if self.solid == Solid::Values { 3 } else { 8 };
+        match self.below(kinds) {
+            0 => "value=0.25".to_owned(),
+            1 => "value=0.5*sin(3*t) - 0.01*n".to_owned(),
+            2 => format!("value=k/4 + 0.1*tanh({})", AXES[3 - self.dims + self.below(self.dims)]),
+            3 | 4 => "no-flux".to_owned(),
+            5 => "odd".to_owned(),
+            _ => format!("bounce={own}{}", self.below(others)),
         }
     }
 
@@ -159,6 +214,9 @@ impl Draw {
     }
 
     fn system(mut self) -> Description {
+        if self.solid == Solid::Images {
+            self.reach = 1;
+        }
         let most = [5000, 45, 12][self.dims - 1];
         let size: Vec<usize> = (0..self.dims).map(|_| 1 + self.below(most)).collect();
         let types = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16];
@@ -179,6 +237,9 @@ impl Draw {
         if self.solves {
             let own = self.inverted();
             drawn = drawn.stencil("inverted", own);
+        }
+        if self.solid != Solid::Nowhere {
+            drawn = drawn.solid(self.solid().as_str());
         }
         let (arguments, values) = (vec![0.0, 0.3, 0.4, 2.0], vec![0.1, -0.5, 0.7, 0.2]);
         drawn
@@ -204,6 +265,11 @@ impl Draw {
                     false => (value, self.boundary()),
                 };
                 drawn = drawn.work_with(&name, value, &boundary);
+                if self.solid != Solid::Nowhere {
+                    let kind = self.walls("w", 1);
+                    let own = kind.replace("bounce=w0", &format!("bounce={name}"));
+                    drawn = drawn.work_walls(&own);
+                }
                 self.computed.push(name);
             }
             let (start, boundary) = (self.start(), self.boundary());
@@ -221,7 +287,11 @@ impl Draw {
             if self.order == Order::InTurn {
                 self.computed.push(format!("new({name})"));
             }
-            let field = field.boundary(&boundary);
+            let mut field = field.boundary(&boundary);
+            if self.solid != Solid::Nowhere {
+                let others = drawn.fields.len() + 1;
+                field = field.walls(&self.walls("u", others));
+            }
             let keep = self.one_in(3);
             drawn = drawn.field(if keep { field.keep(&self.points()) } else { field });
         }
@@ -324,6 +394,10 @@ impl Draw {
         let types = [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16];
         let mut drawn = Description::new(&size).dtype(types[self.below(4)]);
         let fields = 8 + self.below(8);
+        if self.solid != Solid::Nowhere {
+            drawn = drawn.solid(self.solid().as_str());
+            self.reach = 1;
+        }
         // Mostly the same sides for all, as systems have them.
         let usual = self.sides(9);
         for field in 0..fields {
@@ -352,7 +426,11 @@ impl Draw {
                 _ => format!("0.5*{own} + 0.5*together"),
             };
             let own = FieldText::new(&format!("u{field}"), start.as_str(), next);
-            drawn = drawn.field(own.boundary(&boundary));
+            let own = own.boundary(&boundary);
+            drawn = drawn.field(match self.solid {
+                Solid::Nowhere => own,
+                _ => own.walls(&self.walls("u", fields).replace("k/4", "0.2")),
+            });
         }
         drawn
     }
@@ -552,7 +630,12 @@ impl Draw {
             let place = self.below(self.computed.len());
             return self.computed[place].clone();
         }
-        match self.below(12) {
+        // Of a stencil of a stencil equations beside walls read too far.
+        let kind = match self.below(12) {
+            8 | 9 if self.solid == Solid::Images => 10,
+            kind => kind,
+        };
+        match kind {
             6..=9 if self.order == Order::ByRates => format!("u{field}"),
             0 => self.number().to_string(),
             1 => "k".to_owned(),

@@ -3,6 +3,7 @@
 
 mod cavity;
 mod formulas;
+mod karman;
 mod layers;
 mod loops;
 mod stages;

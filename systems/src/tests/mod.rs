@@ -12,6 +12,7 @@ mod noise;
 mod points;
 mod random;
 mod sides;
+mod solid;
 mod solves;
 mod staged;
 mod sums;

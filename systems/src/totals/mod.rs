@@ -35,17 +35,35 @@ pub struct Totals {
     pub program: Program,
 }
 
+/// Where points are not solid, of which the coefficient of this number tells.
+fn fluid(solid: Option<usize>) -> Option<Node> {
+    let solid = Node::Read(Array::Coefficient(solid?));
+    Some(Node::call(Function::Less, vec![solid, Node::Number(0.5)]))
+}
+
 impl Totals {
-    /// Checks the totals of a description, and names them in the scope, each for those that follow.
+    /// Checks the totals of a description, and names them in the scope, each for those that follow. Points do not count where the
+    /// coefficient of this number says that they are solid.
     ///
     /// # Errors
     /// One is no total, or takes too much.
-    pub fn new(texts: &[TotalText], scope: &mut Scope) -> Result<Self, Mistake> {
+    pub fn new(
+        texts: &[TotalText],
+        scope: &mut Scope,
+        solid: Option<usize>,
+    ) -> Result<Self, Mistake> {
+        let fluid = fluid(solid);
         let mut totals = Self::default();
         for TotalText { name, value, region } in texts {
             let region = match region {
                 Some(region) => Some(scope.condition(region, Purpose::Reduced)?),
                 None => None,
+            };
+            let region = match (region, &fluid) {
+                (Some(region), Some(fluid)) => {
+                    Some(Node::call(Function::And, vec![fluid.clone(), region]))
+                }
+                (region, fluid) => region.or_else(|| fluid.clone()),
             };
             let node = scope.total(value, region.as_ref(), &mut totals.reductions)?;
             let mut sums = false;
@@ -66,15 +84,25 @@ impl Totals {
     ///
     /// # Errors
     /// It is no total.
-    pub fn step_length(&mut self, text: &Text, scope: &Scope) -> Result<Node, Mistake> {
-        let node = scope.total(text, None, &mut self.reductions)?;
+    pub fn step_length(
+        &mut self,
+        text: &Text,
+        scope: &Scope,
+        solid: Option<usize>,
+    ) -> Result<Node, Mistake> {
+        let node = scope.total(text, fluid(solid).as_ref(), &mut self.reductions)?;
         self.ends.push(self.reductions.len());
         Ok(node)
     }
 
     /// What fields are off by over what is tolerated, by work fields in the order of fields: of the largest of all points, where
     /// |u| more is tolerated.
-    pub fn off(&mut self, estimates: std::ops::Range<usize>, tolerance: &Node) -> Node {
+    pub fn off(
+        &mut self,
+        estimates: std::ops::Range<usize>,
+        tolerance: &Node,
+        solid: Option<usize>,
+    ) -> Node {
         let call = |function, a: Node, b: Node| Node::call(function, vec![a, b]);
         let size = |node: Node| Node::call(Function::Abs, vec![node]);
         let of_field = |(field, work): (usize, usize)| {
@@ -84,6 +112,10 @@ impl Totals {
         };
         let all = estimates.enumerate().map(of_field);
         let largest = all.reduce(|a, b| call(Function::Max, a, b)).expect("a system has fields");
+        let largest = match fluid(solid) {
+            Some(fluid) => Node::call(Function::If, vec![fluid, largest, Node::Number(0.0)]),
+            None => largest,
+        };
         self.reductions.push(Reduction { fold: Fold::Max, value: largest });
         self.ends.push(self.reductions.len());
         let largest = Node::Total(self.reductions.len() - 1);

@@ -261,6 +261,75 @@ fn a_mistake_in_a_file_is_shown_at_its_place() {
     }
 }
 
+/// Heat around a disc, at these places of the file.
+const DISC: &str = "[grid]\nsize = [20, 24]\ndtype = \"f64\"\nsolid = \"(x - 11)^2 + (y - 9)^2 < 20\"\n\
+                    [time]\nsteps = 9\n[stencils]\nlaplace = { derivative = \"laplace\", order = 2 }\n\
+                    [fields.u]\nstart = \"x\"\nwalls = \"no-flux\"\nnext = \"u + 0.2*laplace(u)\"\n";
+
+#[test]
+fn obstacles_are_those_of_a_condition_or_a_file() {
+    let folder = folder(DISC);
+    folder.succeed("run wave.toml --output own.npy");
+    // Dark where it is solid: a field that is 0 there, drawn in greys from 0 to 1.
+    let picture = DISC.replace("start = \"x\"", "start = 1").replace("+ 0.2*laplace(u)", "");
+    fs::write(folder.path("picture.toml"), picture).unwrap();
+    let grey =
+        "run picture.toml --steps 1 --output mask.png --colours grey --range 0:1 --verify off";
+    folder.succeed(grey);
+    // Not 0 where it is solid.
+    let array = DISC.replace("no-flux", "value=1").replace("u + 0.2*laplace(u)", "0*u");
+    fs::write(folder.path("array.toml"), array).unwrap();
+    folder.succeed("run array.toml --steps 1 --output mask.npy");
+    for name in ["mask.png", "mask.npy"] {
+        let text = DISC.replace("(x - 11)^2 + (y - 9)^2 < 20", name);
+        fs::write(folder.path("file.toml"), text).unwrap();
+        folder.succeed("run file.toml --output file.npy");
+        let [own, file] = ["own.npy", "file.npy"].map(|name| folder.read::<f64>(name));
+        assert_eq!(own, file, "{name}");
+    }
+    folder.succeed("run wave.toml --size 5x6 --output small.npy");
+    for (from, to, text) in [
+        (
+            "no-flux",
+            "no-slip",
+            "line 11, column 10: 'no-slip' is none of no-flux, odd, value=E, bounce=FIELD\n  | walls = \"no-slip\"\n  \
+             |          ^^^^^^^\n  help: did you mean odd?",
+        ),
+        (
+            "no-flux",
+            "bounce=v",
+            "line 11, column 17: there is no field 'v'\n  | walls = \"bounce=v\"\n  |                 ^\n  \
+             help: there is u",
+        ),
+        (
+            "order = 2",
+            "order = 4",
+            "line 12, column 9: this reads 2 points away, and beside solid points equations read one: give it a work field for a \
+             stencil of a stencil, stencils of radius 1, or walls = \"value=E\"\n  \
+             | next = \"u + 0.2*laplace(u)\"\n  |         ^^^^^^^^^^^^^^^^^^\n  \
+             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+        ),
+        (
+            "< 20",
+            "< 2000",
+            "line 4, column 10: all points are solid, so that no equation is left\n  \
+             | solid = \"(x - 11)^2 + (y - 9)^2 < 2000\"\n  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n  \
+             help: the condition holds inside of obstacles",
+        ),
+        (
+            "(x - 11)^2 + (y - 9)^2 < 20",
+            "small.npy",
+            "line 4, column 10: this holds 5x6 values, the grid has 20x24 points\n  | solid = \"small.npy\"\n  \
+             |          ^^^^^^^^^\n  \
+             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+        ),
+    ] {
+        assert!(DISC.contains(from), "{from}");
+        fs::write(folder.path("file.toml"), DISC.replace(from, to)).unwrap();
+        folder.fail("run file.toml", 2, &format!("error: file.toml, {text}"));
+    }
+}
+
 #[test]
 fn values_that_grow_without_end_are_named() {
     let folder = folder(&WAVE.replace("energy + dt*p^2", "1000*(energy + 1)"));
@@ -340,6 +409,7 @@ fn examples_are_listed_written_and_computed() {
         "blur",
         "heat-3d",
         "lid-driven-cavity",
+        "karman",
         "yee",
         "elastic-free-surface",
         "elastic-pml",
