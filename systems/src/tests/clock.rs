@@ -185,7 +185,7 @@ fn drawn(seed: u64) -> Result<System, Error> {
         0 => draw::in_stages(seed, 2),
         _ => draw::system(seed),
     };
-    if seed % 6 == 0 {
+    if seed.is_multiple_of(6) {
         // Rates; the sides and sources of any.
         description = description.method(crate::Method::Rk45).time_step("0.05");
         description.tolerance = Some(crate::Text::new("a number", "1e-2"));
