@@ -130,7 +130,7 @@ impl System {
         // Also of what is no number.
         let factor = if off >= 0.0 { (0.9 * off.powf(-0.2)).clamp(0.2, 5.0) } else { 0.2 };
         let clock = self.clock;
-        let is_good = off <= 1.0;
+        let is_good = (0.0..=1.0).contains(&off);
         let (step, time) = match is_good {
             true => (steps, clock.at(steps as f64)),
             false => (steps - 1, clock.time),

@@ -35,6 +35,9 @@ pub struct Totals {
     pub program: Program,
 }
 
+/// More than any step is off by that is good for something.
+const BOUNDLESS: f64 = 1e300;
+
 /// Where points are not solid, of which the coefficient of this number tells.
 fn fluid(solid: Option<usize>) -> Option<Node> {
     let solid = Node::Read(Array::Coefficient(solid?));
@@ -107,8 +110,14 @@ impl Totals {
         let size = |node: Node| Node::call(Function::Abs, vec![node]);
         let of_field = |(field, work): (usize, usize)| {
             let now = Node::Read(Array::Field { field, level: 0 });
-            let allowed = call(Function::Add, Node::Number(1.0), size(now));
-            call(Function::Divide, size(Node::Read(Array::Work(work))), allowed)
+            let allowed = call(Function::Add, Node::Number(1.0), size(now.clone()));
+            let off = call(Function::Divide, size(Node::Read(Array::Work(work))), allowed);
+            // What is no number is off by anything: the largest of all values would leave it out.
+            let most = || Node::Number(BOUNDLESS);
+            let [is_known, is_finite] =
+                [off.clone(), size(now)].map(|it| call(Function::Less, it, most()));
+            let is_known = call(Function::And, is_known, is_finite);
+            Node::call(Function::If, vec![is_known, off, most()])
         };
         let all = estimates.enumerate().map(of_field);
         let largest = all.reduce(|a, b| call(Function::Max, a, b)).expect("a system has fields");
