@@ -18,13 +18,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// That of steps which all are so long.
+    /// One of steps which all are so long.
     #[must_use]
     pub fn of(dt: f64) -> Self {
         Self { step: 0, time: 0.0, dt, until: usize::MAX }
     }
 
-    /// That of steps of which nobody has said how long they are.
+    /// One of steps of which nobody has said how long they are.
     #[must_use]
     pub fn unknown() -> Self {
         Self { step: 0, time: 0.0, dt: 0.0, until: 0 }

@@ -137,8 +137,9 @@ fn expect(
 ) -> Result<Vec<Expected>, Error> {
     let [_, ny, nx] = system.shape.extents();
     let step = done as f64;
-    let plain_solved = system.solved(&Plain, values, (step, reduced))?;
-    let solved = system.solved(&rounding, values, (step, reduced))?;
+    let solvers = system.solvers()?;
+    let plain_solved = system.solved(&Plain, values, (step, reduced), &solvers);
+    let solved = system.solved(&rounding, values, (step, reduced), &solvers);
     let next = Once::new(system.fields.iter().map(|field| &field.next));
     let of_point = |plain: &Of<Plain>, rounded: &Of<Rounding>, index: usize| {
         let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);

@@ -11,7 +11,7 @@ use transform::Stencil;
 
 use super::at::Places;
 use super::beyond;
-use super::clock::{Rule, StepLength};
+use super::clock::{self, Rule, StepLength};
 use super::constants;
 use super::description::{Change, Description, FieldText, StartText, StencilText, Table};
 use super::ends;
@@ -20,7 +20,7 @@ use super::expression::{
 };
 use super::integrate::{self, Rate};
 use super::parts::{
-    Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Work, index,
+    Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Work, index,
 };
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
@@ -150,7 +150,7 @@ impl System {
         system.totals = Totals::new(&description.totals, &mut scope, solid)?;
         if numbers.dt.is_none() && description.tolerance.is_none() {
             let value = system.totals.step_length(&description.dt, &scope, solid)?;
-            let (every, end) = (description.dt_every.max(1), numbers.end);
+            let (every, end) = (description.dt_every.unwrap_or(clock::EVERY), numbers.end);
             system.length = Some(StepLength { rule: Rule::Follows(value, every), end });
         }
         if let Some(text) = &description.tolerance {
@@ -224,8 +224,14 @@ impl System {
         system.check_before(description)?;
         system.check_earlier_sides(&description.dt)?;
         system.order(description)?;
+        // What a layer remembers follows its fields, too.
+        let named = system.fields.len() - system.memories();
         let Self { fields, program, coefficients, totals, .. } = &mut system;
-        let read = ends::Equations { fields, programs: [program, &totals.program], dims };
+        let read = ends::Equations {
+            fields: &fields[..named],
+            programs: [program, &totals.program],
+            dims,
+        };
         for (number, name) in unsaid {
             ends::follow(&read, number, &mut coefficients[number], name)?;
         }
@@ -257,14 +263,16 @@ impl System {
     ) -> Result<(), Mistake> {
         let Some(text) = &description.pml else { return Ok(()) };
         let by_stages = description.method.has_stages();
-        if self.varies_steps() && !by_stages {
-            let what = "memories of this layer fade in steps of one length, and these are as long as the values say";
+        let follows = matches!(&self.length, Some(StepLength { rule: Rule::Follows(..), .. }));
+        if follows || self.varies_steps() && !by_stages {
+            let what = "memories of this layer fade in steps of one length, and these are as long as totals say";
             let wrong = text.at.wrong(what);
-            return Err(
-                wrong.hint("give all fields a 'rate', and [time] a method of several stages")
-            );
+            return Err(wrong.hint("take a number for dt, or method = \"rk45\" with a tolerance"));
         }
-        let dt = self.clock.dt;
+        let dt = match &self.length {
+            Some(StepLength { rule: Rule::Within { first, .. }, .. }) => *first,
+            _ => self.clock.dt,
+        };
         let Self { shape, spacing, fields, works, coefficients, stencils, .. } = self;
         let steps = pml::Steps { shape: *shape, spacing: *spacing, dt, by_stages };
         let is_average = |(_, it): &(Text, StencilText)| matches!(it, StencilText::Average { .. });
@@ -303,7 +311,14 @@ impl System {
     fn order(&mut self, description: &Description) -> Result<(), Mistake> {
         let texts = texts(description, self.memories());
         let inner = Text::new("an equation that was made of others", "");
-        let text = |number: usize| texts.get(number).copied().unwrap_or(&inner);
+        // What a work field is solved for is a part of its text.
+        let own = self.fields.len();
+        let solved_by: Vec<Option<usize>> =
+            (0..self.works.len()).map(|work| self.solved_by(work)).collect();
+        let text = |number: usize| {
+            let work = number.checked_sub(own).and_then(|it| solved_by[it]);
+            texts.get(work.map_or(number, |work| own + work)).copied().unwrap_or(&inner)
+        };
         let fields = self.fields.iter().enumerate().map(|(number, field)| Equation {
             computes: Array::New(number),
             value: &field.next,
@@ -328,7 +343,7 @@ impl System {
         let wanted = |array| matches!(array, Array::Work(work) if self.keeps(work));
         let programs = stages::programs(by, &equations, (has_source, wanted), name)?;
         (self.program, self.stages) = programs;
-        self.check_solves(|work| text(self.fields.len() + work))?;
+        self.check_solves(|work| text(own + work))?;
         let mut totals = std::mem::take(&mut self.totals);
         let (around, walls) = (|array| self.around(array), |array| self.wall_image(array));
         let texts: Vec<&Text> = description.totals.iter().map(|total| &total.value).collect();
@@ -372,6 +387,7 @@ impl System {
     fn unread(&self) -> Vec<String> {
         let read = self.read_works();
         let works = self.works.iter().enumerate().filter(|(number, _)| !read.contains(number));
+        let works = works.filter(|(number, _)| self.solved_by(*number).is_none());
         let told = works.map(|(_, work)| {
             format!("no field is made of the work field '{}', so it is not computed", work.name)
         });
@@ -434,7 +450,12 @@ impl System {
     /// Checks that the time is known of whatever lies beyond sides: not of earlier values, where steps are as long as the
     /// values say.
     fn check_earlier_sides(&self, dt: &Text) -> Result<(), Mistake> {
-        let is_unknown = |field: &&Field| field.levels > 1 && field.boundary.varies();
+        let wall_varies = |field: &Field| match &field.walls {
+            Some(Walls::Value(value)) => !value.is_number(),
+            _ => false,
+        };
+        let is_unknown =
+            |field: &&Field| field.levels > 1 && (field.boundary.varies() || wall_varies(field));
         match self.fields.iter().find(is_unknown).filter(|_| self.varies_steps()) {
             None => Ok(()),
             Some(field) => {

@@ -147,7 +147,7 @@ impl System {
     /// How long the next steps are, after so many, of values of which reductions are these.
     ///
     /// # Errors
-    /// [`Error::TimeStep`]: the length is none.
+    /// [`Error::TimeStep`]: the length is no number above 0, or too short to change the time.
     pub(super) fn clock_after(&self, reduced: &[f64], steps: usize) -> Result<Clock, Error> {
         let Some(StepLength { rule, end }) = &self.length else { return Ok(self.clock) };
         let (value, every) = match rule {
@@ -160,10 +160,11 @@ impl System {
         let time = self.time(steps);
         let evaluator = Evaluator::new(self, Plain, &Nothing, steps as f64).knowing(reduced);
         let dt = evaluator.at(value, [0; 3]);
-        let left = end.map_or(f64::INFINITY, |end| end - time);
+        // Who goes on after the end takes steps as before.
+        let left = end.filter(|_| !self.is_over(steps)).map_or(f64::INFINITY, |end| end - time);
         // Values at rest may allow steps of any length.
         let dt = if dt == f64::INFINITY { dt.min(left) } else { dt };
-        if !(dt > 0.0 && dt.is_finite()) {
+        if !(dt > 0.0 && dt.is_finite()) || time + dt == time {
             return Err(Error::TimeStep { value: dt, step: steps });
         }
         let to_end = (left / dt * (1.0 - WHOLE)).ceil().max(1.0);
@@ -178,11 +179,16 @@ impl System {
 /// A step of at most this length, of two equal ones if two are left.
 fn to_end(dt: f64, left: f64) -> f64 {
     match left / dt {
+        // Who goes on after the end takes steps as before.
+        parts if parts <= WHOLE => dt,
         parts if parts <= 1.0 => left,
         parts if parts <= 2.0 => 0.5 * left,
         _ => dt,
     }
 }
+
+/// After how many steps a length that follows from totals is found anew, unless somebody says it.
+pub const EVERY: usize = 10;
 
 /// What rounding makes of a whole number of steps is no further step.
 const WHOLE: f64 = 1e-9;

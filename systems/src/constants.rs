@@ -24,7 +24,7 @@ pub struct Numbers {
     pub spacing: [f64; 3],
     /// Time of a step; none where it follows from the values.
     pub dt: Option<f64>,
-    /// That of the first step, which may be followed by others.
+    /// Time of the first step, which may be followed by others.
     pub first: f64,
     /// The time at which a run ends whose steps do.
     pub end: Option<f64>,
@@ -55,6 +55,14 @@ pub fn resolve(
     let (follows, tolerance) = (follows(description, scope)?, description.tolerance.as_ref());
     scope.varies_steps = follows || tolerance.is_some();
     let dt = if scope.varies_steps { "dt of the first step" } else { "dt" };
+    match description.dt_every {
+        Some(0) => return Err(description.dt.wrong("'dt_every' is 0 steps; it is at least 1")),
+        Some(_) if !follows => {
+            let what = "'dt_every' is of a time step that follows from totals, and this does not";
+            return Err(description.dt.wrong(what).hint("leave out 'dt_every'"));
+        }
+        _ => (),
+    }
     match tolerance {
         Some(tolerance) if follows => {
             let wrong =

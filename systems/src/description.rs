@@ -32,8 +32,8 @@ pub struct Description {
     /// What a step may be off by, at most, over 1 + |u|: then steps are as long as that allows, and `dt` is the length of the first
     /// one.
     pub tolerance: Option<Text>,
-    /// After how many steps a time step that follows from the values is found anew.
-    pub dt_every: usize,
+    /// After how many steps a time step that follows from totals is found anew: 10, if nothing is said.
+    pub dt_every: Option<usize>,
     /// Steps to take, if nothing else is said; at most, where they are as long as the values say and the run ends at a time.
     pub steps: usize,
     /// The time at which a run ends, instead of [`Description::steps`]: the time step is made as much shorter as a whole number of
@@ -296,7 +296,7 @@ impl Description {
             dtype: Dtype::F32,
             solid: None,
             dt: text("the time step", 1),
-            dt_every: 10,
+            dt_every: None,
             tolerance: None,
             steps: 0,
             until: None,

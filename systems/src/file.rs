@@ -352,7 +352,7 @@ impl Reader {
             solid: file.grid.solid.as_ref().map(|points| solid(self.string(points))),
             dt: file.time.get_ref().dt.as_ref().map_or(start.dt, |dt| self.value(dt)),
             tolerance: file.time.get_ref().tolerance.as_ref().map(|it| self.value(it)),
-            dt_every: file.time.get_ref().dt_every.as_ref().map_or(start.dt_every, |it| it.0),
+            dt_every: file.time.get_ref().dt_every.as_ref().map(|it| it.0),
             steps: file.time.get_ref().steps.as_ref().map_or(0, |steps| steps.0),
             until: self.until(&file.time)?,
             constants: self.each(&file.constants, |_, value| Ok(self.value(value)))?,

@@ -29,7 +29,7 @@ impl System {
             fields: self.fields().map(str::to_owned).collect(),
             shape: self.shape,
             steps,
-            dt: Some(self.clock.dt),
+            dt: (!self.varies_steps()).then_some(self.clock.dt),
             dtype: self.dtype,
             boundary,
             arrays_read,

@@ -14,7 +14,7 @@ use super::expression::{Array, Node};
 use super::parts::Work;
 use super::text::Text;
 use compute::engine::fft::solve::{Solve, Solver};
-use problem::Boundary;
+use problem::{Boundary, memory};
 
 /// Points that are computed one after the other, so that what stages compute for one is there for those beside it.
 const TOGETHER: usize = 4096;
@@ -98,6 +98,33 @@ impl System {
         self.solves().map(of).max().unwrap_or_default()
     }
 
+    /// What solves on the cores of this machine, for each solve of a step, with memory for the solutions that a comparison has.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: there is none for them.
+    pub(super) fn solvers(&self) -> Result<Vec<Solver>, Error> {
+        /// Bytes of a point: what is solved for as a number and as an interval, its middle and the solution of that; and
+        /// those of each solve that are kept.
+        const OF_A_POINT: u128 = 8 + 16 + 8 + 8;
+        const KEPT: u128 = 8 + 16;
+        let solves = self.solves().count() as u128;
+        if solves > 0 {
+            let points = self.shape.points() as u128;
+            let bytes = points * (OF_A_POINT + KEPT * solves) + self.bytes_of_solves();
+            memory::require("comparing a step with solves", bytes)?;
+        }
+        let unsupported = |reason| Error::Unsupported { engine: "f64", reason };
+        self.solves().map(|(_, solve, _)| Solver::new(&solve).map_err(unsupported)).collect()
+    }
+
+    /// Of a work field that is what another one is solved for, the other one.
+    pub(super) fn solved_by(&self, right: usize) -> Option<usize> {
+        (0..self.works.len()).find(|work| match &self.works[*work].value {
+            Node::Solve(_, part) => **part == Node::Read(Array::Work(right)),
+            _ => false,
+        })
+    }
+
     /// The solutions of all solves of a step, one after the other, in numbers of a kind: that which reads stored values, after so
     /// many steps, where totals have been reduced to these.
     pub(super) fn solved<N: Numbers + Sync>(
@@ -105,21 +132,21 @@ impl System {
         numbers: &N,
         values: &(impl Values + ?Sized),
         (step, reduced): (f64, &[f64]),
-    ) -> Result<Solved<N::Number>, Error> {
-        let mut solved = BTreeMap::new();
-        let points: Vec<usize> = (0..self.shape.points()).collect();
-        for (_, solve, [right, solution]) in self.solves() {
-            let of_some = |points: &[usize]| -> Vec<N::Number> {
+        solvers: &[Solver],
+    ) -> Solved<N::Number> {
+        let (mut solved, points) = (BTreeMap::new(), self.shape.points());
+        for ((_, solve, [right, solution]), solver) in self.solves().zip(solvers) {
+            let of_some = |part: usize| -> Vec<N::Number> {
                 let evaluator = Evaluator::new(self, numbers.clone(), values, step);
                 let evaluator = evaluator.knowing(reduced).with_solved(&solved);
-                points.iter().map(|point| evaluator.computed(right, *point)).collect()
+                let part = part * TOGETHER..points.min((part + 1) * TOGETHER);
+                part.map(|point| evaluator.computed(right, point)).collect()
             };
-            let all: Vec<N::Number> = points.par_chunks(TOGETHER).flat_map_iter(of_some).collect();
-            let solver = Solver::new(&solve)
-                .map_err(|reason| Error::Unsupported { engine: "f64", reason })?;
-            solved.insert(solution, numbers.solved(&solver, solve.shape, all));
+            let parts = (0..points.div_ceil(TOGETHER)).into_par_iter();
+            let all: Vec<N::Number> = parts.flat_map_iter(of_some).collect();
+            solved.insert(solution, numbers.solved(solver, solve.shape, all));
         }
-        Ok(solved)
+        solved
     }
 }
 

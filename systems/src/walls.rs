@@ -16,6 +16,7 @@ use super::parts::{Coefficient, SOLID, WallImage, Walls, Work, index};
 use super::sides::later;
 use super::text::Text;
 use problem::Boundary;
+use problem::boundary::Side;
 use problem::error::Mistake;
 use problem::near::near;
 
@@ -105,7 +106,8 @@ impl System {
             if known.is_some() {
                 continue;
             }
-            if masks.is_empty() {
+            // Who reads the mask by its name finds 1 beyond sides that change signs, too.
+            if masks.is_empty() && boundary == plain(boundary) {
                 image.mask = solid;
                 coefficients[solid].boundary = boundary;
             } else {
@@ -115,8 +117,8 @@ impl System {
             }
             masks.push((boundary, image.mask));
         }
-        if masks.is_empty() {
-            coefficients[solid].boundary = fields[0].boundary.without_added();
+        if masks.iter().all(|(_, mask)| *mask != solid) {
+            coefficients[solid].boundary = plain(fields[0].boundary.without_added());
         }
         let is_solid = Node::Read(Array::Coefficient(solid));
         let is_solid = Node::call(Function::Less, vec![Node::Number(0.5), is_solid]);
@@ -176,6 +178,16 @@ impl System {
         };
         Some(WallImage { of, ..*image })
     }
+}
+
+/// Sides that are images, without what they multiply by.
+fn plain(boundary: Boundary) -> Boundary {
+    let side = |side: Side| match side {
+        Side::Odd | Side::Robin(_) => Side::Symmetric,
+        Side::OddReflect => Side::Reflect,
+        other => other,
+    };
+    Boundary { sides: boundary.sides.map(|axis| axis.map(side)) }
 }
 
 /// What may have been meant by what are no walls.

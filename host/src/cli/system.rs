@@ -104,6 +104,12 @@ pub fn task<'a>(
         growth.for_each(|growth| warn(&remedy::of_growth(&growth)));
         compute(&mut simulation, steps, verify, &mut watching.observers())
             .map_err(|error| watching.explain(error))?;
+        let (done, now) = (simulation.steps(), simulation.now());
+        if done == steps && system.ends_in_time() && !simulation.is_over() {
+            warn(&format!(
+                "after {done} steps, of which there are no more, the time is {now}: not yet the end"
+            ));
+        }
         Ok(Box::new(simulation))
     });
     Ok(Task {

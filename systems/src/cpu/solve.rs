@@ -19,7 +19,7 @@ pub struct Solving {
 }
 
 impl Solving {
-    /// That of a stage, by its number, if it is one.
+    /// The solve of a stage, by its number, if it is one.
     pub fn of_stage(system: &System, stage: usize) -> Option<Self> {
         let (_, solve, arrays) = system.solves().find(|(number, ..)| *number == stage)?;
         let [Array::Work(right), Array::Work(solution)] = arrays else {

@@ -77,6 +77,10 @@ pub fn absorb(
             Some(work) => &mut works[work].value,
             None => rates[number].as_mut().unwrap_or(&mut fields[number].next),
         };
+        if matches!(value, Node::Solve(..)) {
+            let wrong = text.wrong("this layer stretches derivatives, and a solve is none");
+            return Err(wrong.hint("name the others: [pml] fields = [\"u\"]"));
+        }
         *value = layer.stretched(value, text)?;
     }
     let (memories, profile) = layer.into_memories();

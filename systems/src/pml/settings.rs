@@ -12,6 +12,9 @@ use problem::boundary::Side;
 use problem::error::Mistake;
 
 /// Which equations the layer is for: those of fields, then those of work fields.
+///
+/// # Errors
+/// It names a field that there is not.
 pub fn chosen(text: &PmlText, scope: &Scope) -> Result<Vec<bool>, Mistake> {
     let all = [scope.fields.as_slice(), &scope.works].concat();
     let mut chosen = vec![text.fields.is_empty(); all.len()];
@@ -22,6 +25,9 @@ pub fn chosen(text: &PmlText, scope: &Scope) -> Result<Vec<bool>, Mistake> {
 }
 
 /// The layer in numbers.
+///
+/// # Errors
+/// One of them is none, or out of its range; layers leave no point between them, or there is no side for one.
 pub fn profile(
     text: &PmlText,
     scope: &Scope,

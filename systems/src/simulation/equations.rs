@@ -45,7 +45,7 @@ pub struct SystemState {
     pub arrays: Vec<(ArrayName, Grid)>,
     /// What receivers recorded.
     pub records: Vec<Vec<f64>>,
-    /// When the next steps were to be, where their length follows from the values.
+    /// When the next steps were to be, where their length follows from the values: without it time begins anew.
     pub clock: Option<Clock>,
 }
 
@@ -205,7 +205,8 @@ impl SystemSimulation {
     /// system.
     pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
         let SystemState { step, arrays, records, clock } = left;
-        let system = &System { clock: clock.unwrap_or(system.clock), ..system.clone() };
+        let clock = clock.filter(|_| system.varies_steps()).unwrap_or(system.clock);
+        let system = &System { clock, ..system.clone() };
         let beginning = || StartValues::resumed(system, step, arrays.clone());
         let simulation = Self::begun(system, asked, &beginning)?;
         Ok(Self { done: step, finite: step, first: step, records, ..simulation })
@@ -338,7 +339,6 @@ impl SystemSimulation {
             self.keep_time()?;
             let check = check::step(&self.system, &mut *self.session, self.done, points)?;
             self.done += 1;
-            self.untimed += 1;
             let noted = [self.records.len(), self.rows.len()];
             self.record()?;
             self.note_totals()?;
@@ -346,6 +346,7 @@ impl SystemSimulation {
                 return Err(check.into());
             }
             if self.settle(noted)? {
+                self.untimed += 1;
                 return Ok(check);
             }
         }
@@ -386,6 +387,14 @@ impl SystemSimulation {
         Ok(self.system.clock.until - self.done)
     }
 
+    /// The step up to which the length of steps is known, found out where it is due and no end in time is over.
+    fn keep_time_unless_over(&mut self) -> Result<usize, Error> {
+        if !self.system.is_over(self.done) {
+            self.keep_time()?;
+        }
+        Ok(self.system.clock.until)
+    }
+
     /// When the next steps are, where their length follows from the values.
     fn clock(&self) -> Option<Clock> {
         self.system.varies_steps().then_some(self.system.clock)
@@ -395,6 +404,12 @@ impl SystemSimulation {
     #[must_use]
     pub fn steps(&self) -> usize {
         self.done
+    }
+
+    /// Whether it has come to its end, where that is a time.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.system.is_over(self.done)
     }
 
     /// The time that they took in what is simulated.
@@ -550,6 +565,11 @@ impl SystemSimulation {
             if self.settle(noted)? {
                 left -= steps;
             }
+            // The last steps before an end in time are for who looks at them.
+            let until = self.keep_time_unless_over()?;
+            if self.system.is_over(until) {
+                break;
+            }
         }
         Ok(time)
     }
@@ -659,6 +679,7 @@ impl Stepping for Steps<'_> {
     }
 
     fn compare(&mut self, last: usize, may_end: Option<usize>) -> Result<Option<usize>, Error> {
+        self.simulation.keep_time()?;
         let Self { simulation, compared } = self;
         let done = simulation.done;
         // The last step before a look after which it may end; a jump is not taken apart for it.

@@ -17,7 +17,7 @@ fn decay() -> Description {
         .dtype(problem::Dtype::F64)
         .time_step("0.1/max(abs(u))")
         .field(FieldText::rate("u", "2 + ix", "-u^2"));
-    (description.dt_every, description.steps) = (3, 1000);
+    (description.dt_every, description.steps) = (Some(3), 1000);
     description
 }
 
@@ -109,6 +109,7 @@ fn a_run_goes_on_with_the_steps_that_it_had() {
 fn tolerant(tolerance: &str, first: &str) -> Description {
     let text = |text: &str| crate::Text::new("a number", text);
     let mut description = decay().method(crate::Method::Rk45).time_step(first);
+    description.dt_every = None;
     description.tolerance = Some(text(tolerance));
     description.until = Some(text("3"));
     description
@@ -143,6 +144,8 @@ fn steps_that_are_off_by_more_are_taken_again() {
         let simulation = SystemSimulation::on(&system, engine).unwrap();
         let mut simulation = simulation.with_series(1).unwrap();
         simulation.checked_step().unwrap();
+        // Steps that were taken back are none that were compared.
+        assert_eq!(simulation.report().steps, 1);
         simulation.step(1000).unwrap();
         let steps = simulation.steps();
         let u = simulation.field("u").unwrap().get(1);
@@ -170,7 +173,8 @@ fn steps_that_are_off_by_more_are_taken_again() {
 #[test]
 fn the_method_of_cash_and_karp_is_of_fifth_order() {
     let error = |steps: usize| {
-        let description = decay().method(crate::Method::Rk45).time_step(1.0 / steps as f64);
+        let mut description = decay().method(crate::Method::Rk45).time_step(1.0 / steps as f64);
+        description.dt_every = None;
         let mut simulation = simulation(&description);
         simulation.step(steps).unwrap();
         (simulation.field("u").unwrap().get(0) - 1.0 / 1.5).abs()
@@ -192,7 +196,7 @@ fn drawn(seed: u64) -> Result<System, Error> {
         return System::new(&description, Path::new(""));
     }
     description = description.time_step("0.02 + 0.1*mean(abs(u0)) + 0.001*n");
-    description.dt_every = 1 + (seed % 3) as usize;
+    description.dt_every = Some(1 + (seed % 3) as usize);
     System::new(&description, Path::new(""))
 }
 
@@ -266,6 +270,9 @@ fn what_is_wrong_with_such_steps_is_told() {
     let dt = |text: &'static str| move |it: &mut Description| it.dt = crate::Text::new("dt", text);
     assert!(of(&dt("max(u) - 10")).contains("after 0 steps the next one would be -6 long"));
     assert!(of(&dt("1/min(u - 2)")).contains("would be inf long"));
+    assert!(of(&dt("0.1/max(u*dt)")).contains("the time step is made of itself"));
+    assert!(of(&dt("0.1")).contains("'dt_every' is of a time step that follows"));
+    assert!(of(&|it| it.dt_every = Some(0)).contains("'dt_every' is 0 steps"));
     assert!(of(&dt("max(new(u))")).contains("cannot stand in what is summed over the grid"));
     let constant = of(&|it| {
         it.constants.push((crate::Text::new("a name", "half"), crate::Text::new("half", "dt/2")));

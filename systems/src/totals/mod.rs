@@ -94,6 +94,13 @@ impl Totals {
         solid: Option<usize>,
     ) -> Result<Node, Mistake> {
         let node = scope.total(text, fluid(solid).as_ref(), &mut self.reductions)?;
+        let mut of_itself = false;
+        let mut see = |part: &Node| of_itself |= matches!(part, Node::StepLength);
+        node.visit(&mut see);
+        self.reductions.iter().for_each(|reduction| reduction.value.visit(&mut see));
+        if of_itself {
+            return Err(text.wrong("the time step is made of itself"));
+        }
         self.ends.push(self.reductions.len());
         Ok(node)
     }

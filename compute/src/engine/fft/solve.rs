@@ -125,7 +125,7 @@ impl Solver {
     /// What f is off by goes through the inverse: no value of w changes by more than the norm of a row of it times the norm
     /// of all changes. Rounding in transforms is spread over all values of f like random numbers, whose root mean square
     /// is u √(log₂ n) of that of f or less (Schatzman, "Accuracy of the discrete Fourier transform and the fast Fourier
-    /// transform", 1996, section 3); so a value of w gets the norm of a row times that, of which [`SPREAD`] times as
+    /// transform", 1996, section 3); so a value of w gets the norm of a row times that, of which 16 times as
     /// much is allowed for.
     #[must_use]
     pub fn off(&self, norm: f64, off: f64, unit: f64) -> f64 {
@@ -133,8 +133,14 @@ impl Solver {
         const SPREAD: f64 = 16.0;
         let lengths = self.axes.each_ref().map(|axis| axis.length);
         let points: f64 = self.axes.iter().map(|axis| axis.points as f64).product();
-        let copies: f64 =
-            self.axes.iter().map(|axis| axis.length as f64 / axis.points as f64).product();
+        // A point has itself and an image along each axis that has some, at most.
+        let has_images = |axis: &&Axis| axis.length > axis.points;
+        let copies = self.axes.iter().map(|axis| axis.length.div_ceil(axis.points.max(1)));
+        let copies = copies.zip(&self.axes).map(|(most, axis)| match has_images(&axis) {
+            true => most.max(2) as f64,
+            false => 1.0,
+        });
+        let copies: f64 = copies.product();
         let stages: f64 = lengths.iter().map(|length| (*length as f64).log2().ceil()).sum();
         // In f64 what is proved is enough.
         let proved = error::of_jump(lengths, 0, 1.0, 1.0) * norm;
