@@ -56,8 +56,8 @@ pub fn step(
     points: Points,
 ) -> Result<Comparison, Error> {
     let indices = match points {
-        Points::Sample => sample(system, done as u64, POINTS),
-        Points::Few => sample(system, done as u64, POINTS / 8),
+        Points::Sample => sample(system, done as u64, drawn(system, POINTS)),
+        Points::Few => sample(system, done as u64, drawn(system, POINTS / 8)),
         Points::All => all(system)?,
     };
     let dtype = session.holds().unwrap_or(system.dtype);
@@ -175,6 +175,16 @@ fn all(system: &System) -> Result<Vec<usize>, Error> {
     let each = size_of::<usize>() + system.fields.len() * size_of::<Expected>();
     memory::require("comparing every point", points as u128 * each as u128)?;
     Ok((0..points).collect())
+}
+
+/// Of so many points those of a sample of a large grid: what stages compute around each of them is computed for it alone, in
+/// a box that grows with the number of stages.
+fn drawn(system: &System, most: usize) -> usize {
+    let after = system.stages.len().saturating_sub(1).max(1);
+    if system.shape.points() <= most || system.has_solves() {
+        return most;
+    }
+    (most / (after * after)).max(most / 16)
 }
 
 /// Which points are compared: all of a small grid; else corners, sources, receivers, some beside walls, and random ones.

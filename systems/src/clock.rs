@@ -103,6 +103,17 @@ impl System {
         matches!(&self.length, Some(StepLength { rule: Rule::Within { .. }, .. }))
     }
 
+    /// That no step has an estimate of what it is off by, which is a work field that is looked at after each step.
+    ///
+    /// # Errors
+    /// One has.
+    pub(super) fn check_keeps_no_estimate(&self) -> Result<(), String> {
+        match self.takes_back() {
+            true => Err("each step is looked at, and may be taken back".into()),
+            false => Ok(()),
+        }
+    }
+
     /// Whether a work field is kept, though no equation reads it.
     pub(super) fn keeps(&self, work: usize) -> bool {
         match &self.length {

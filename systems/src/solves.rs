@@ -2,8 +2,6 @@
 //! Work fields that are solved for: `solve(S, f)` is the field w with S(w) = f. What f is at each point is a work field by itself,
 //! so that a solve is a stage of a step, which reads all of f and writes all of w.
 
-use std::collections::BTreeMap;
-
 use problem::Error;
 use problem::error::Mistake;
 use rayon::prelude::*;
@@ -16,8 +14,8 @@ use super::text::Text;
 use compute::engine::fft::solve::{Solve, Solver};
 use problem::{Boundary, memory};
 
-/// Points that are computed one after the other, so that what stages compute for one is there for those beside it.
-const TOGETHER: usize = 4096;
+/// Points that are computed one after the other.
+const TOGETHER: usize = 1024;
 
 /// Gives each work field that is solved for another one, of what it is solved for.
 pub fn split(works: &mut Vec<Work>) {
@@ -104,13 +102,14 @@ impl System {
     /// [`Error::Memory`]: there is none for them.
     pub(super) fn solvers(&self) -> Result<Vec<Solver>, Error> {
         /// Bytes of a point: what is solved for as a number and as an interval, its middle and the solution of that; and
-        /// those of each solve that are kept.
+        /// those of each array that are kept.
         const OF_A_POINT: u128 = 8 + 16 + 8 + 8;
         const KEPT: u128 = 8 + 16;
-        let solves = self.solves().count() as u128;
-        if solves > 0 {
+        let last = self.stages.iter().rposition(|stage| stage.solves);
+        if let Some(last) = last {
+            let kept = self.stages[..=last].iter().map(|stage| stage.writes.len() as u128);
             let points = self.shape.points() as u128;
-            let bytes = points * (OF_A_POINT + KEPT * solves) + self.bytes_of_solves();
+            let bytes = points * (OF_A_POINT + KEPT * kept.sum::<u128>()) + self.bytes_of_solves();
             memory::require("comparing a step with solves", bytes)?;
         }
         let unsupported = |reason| Error::Unsupported { engine: "f64", reason };
@@ -125,7 +124,7 @@ impl System {
         })
     }
 
-    /// The solutions of all solves of a step, one after the other, in numbers of a kind: that which reads stored values, after so
+    /// What stages compute at all points up to the last solve, and the solutions, in numbers of a kind, of stored values after so
     /// many steps, where totals have been reduced to these.
     pub(super) fn solved<N: Numbers + Sync>(
         &self,
@@ -134,17 +133,28 @@ impl System {
         (step, reduced): (f64, &[f64]),
         solvers: &[Solver],
     ) -> Solved<N::Number> {
-        let (mut solved, points) = (BTreeMap::new(), self.shape.points());
-        for ((_, solve, [right, solution]), solver) in self.solves().zip(solvers) {
-            let of_some = |part: usize| -> Vec<N::Number> {
-                let evaluator = Evaluator::new(self, numbers.clone(), values, step);
-                let evaluator = evaluator.knowing(reduced).with_solved(&solved);
-                let part = part * TOGETHER..points.min((part + 1) * TOGETHER);
-                part.map(|point| evaluator.computed(right, point)).collect()
-            };
-            let parts = (0..points.div_ceil(TOGETHER)).into_par_iter();
-            let all: Vec<N::Number> = parts.flat_map_iter(of_some).collect();
-            solved.insert(solution, numbers.solved(solver, solve.shape, all));
+        let (mut solved, points) = (Solved::new(), self.shape.points());
+        let last = self.stages.iter().rposition(|stage| stage.solves);
+        let (mut solves, mut solvers) = (self.solves(), solvers.iter());
+        for stage in self.stages.iter().take(last.map_or(0, |last| last + 1)) {
+            if stage.solves {
+                let (_, solve, [right, solution]) = solves.next().expect("one for each stage");
+                let solver = solvers.next().expect("one for each solve");
+                let right = solved[&right].clone();
+                solved.insert(solution, numbers.solved(solver, solve.shape, right));
+                continue;
+            }
+            for array in &stage.writes {
+                let of_some = |part: usize| -> Vec<N::Number> {
+                    let evaluator = Evaluator::new(self, numbers.clone(), values, step);
+                    let evaluator = evaluator.knowing(reduced).with_solved(&solved);
+                    let part = part * TOGETHER..points.min((part + 1) * TOGETHER);
+                    part.map(|point| evaluator.computed(*array, point)).collect()
+                };
+                let parts = (0..points.div_ceil(TOGETHER)).into_par_iter();
+                let all: Vec<N::Number> = parts.flat_map_iter(of_some).collect();
+                solved.insert(*array, all);
+            }
         }
         solved
     }

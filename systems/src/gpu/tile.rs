@@ -53,6 +53,7 @@ impl TileState {
     pub fn new(system: &System) -> Result<Self, String> {
         system.check_one_stage()?;
         system.check_waits_for_no_total()?;
+        system.check_keeps_no_estimate()?;
         // Coordinates in the kernel have 32 bits with a sign.
         if system.shape.extents().iter().any(|extent| *extent > 1 << 30) {
             return Err("axes of over 2^30 points take one step a launch".into());

@@ -10,6 +10,11 @@ use crate::checked::System;
 
 /// 32-bit words that a thread's points may keep in registers.
 const WORDS: usize = 56;
+/// Words of values before and after a step that a thread may have where fields are many: sm_80 found no registers for a
+/// stream around a cylinder with 80.
+const WORDS_OF_MANY: usize = 64;
+/// Fields that are many.
+const MANY: usize = 8;
 /// Instructions of a thread's step.
 const INSTRUCTIONS: usize = 3000;
 
@@ -61,7 +66,11 @@ fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> 
             || held.states.len() * tile.rows * words <= WORDS
                 && point_instructions(system) * tile.rows * words <= INSTRUCTIONS;
         let shared = || shared_values(system, held, tile) * words * 4;
+        let fields = system.fields.len();
+        let all = (held.states.len() + fields) * tile.rows * words;
+        let finds_registers = tile.rows == 1 || fields < MANY || all <= WORDS_OF_MANY;
         wide && small
+            && finds_registers
             && point_instructions(system) * tile.rows * words <= 4 * INSTRUCTIONS
             && shared() <= machine.shared_bytes_per_block as usize
     };

@@ -44,6 +44,7 @@ impl Shape {
             return Err("sparse tensor cores take systems of two axes".into());
         }
         system.check_one_stage()?;
+        system.check_keeps_no_estimate()?;
         if system.fields.len() != 1 {
             let fields = system.fields.len();
             return Err(format!("a sweep writes one field, this system has {fields}"));
