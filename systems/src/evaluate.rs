@@ -9,7 +9,6 @@ use super::checked::System;
 use super::description::Table;
 use super::expression::{Array, Function, Node};
 use super::parts::WallImage;
-use super::solves;
 use compute::engine::fft::solve::Solver;
 use problem::boundary::{Image, Place, Side};
 use problem::{Dtype, Shape};
@@ -33,7 +32,7 @@ pub trait Numbers: Clone {
     /// What a table makes of an argument.
     fn table(&self, table: &Table, argument: Self::Number) -> Self::Number;
     /// The solution at all points of a grid, in C order, of what has these values.
-    fn solved(&self, solver: &Solver, shape: Shape, right: Vec<Self::Number>) -> Vec<Self::Number>;
+    fn solved(&self, solver: &Solver, right: Vec<Self::Number>) -> Vec<Self::Number>;
 }
 
 /// The solutions of solves, each with the value of each point.
@@ -74,8 +73,8 @@ impl Numbers for Plain {
         table.at(argument)
     }
 
-    fn solved(&self, solver: &Solver, shape: Shape, right: Vec<f64>) -> Vec<f64> {
-        solves::solve(solver, shape.extents()[2], &right)
+    fn solved(&self, solver: &Solver, right: Vec<f64>) -> Vec<f64> {
+        solver.solution(&right)
     }
 }
 

@@ -18,9 +18,8 @@
 use super::description::Table;
 use super::evaluate::Numbers;
 use super::expression::{Function, Type};
-use super::solves;
 use compute::engine::fft::solve::Solver;
-use problem::{Dtype, Shape};
+use problem::Dtype;
 
 /// Roundings that a function's own error is worth: those of C libraries are below one unit in the last place,
 /// which is two roundings.
@@ -273,7 +272,7 @@ impl Numbers for Rounding {
         self.rounded(Interval::hull(&values), 2.0)
     }
 
-    fn solved(&self, solver: &Solver, shape: Shape, right: Vec<Interval>) -> Vec<Interval> {
+    fn solved(&self, solver: &Solver, right: Vec<Interval>) -> Vec<Interval> {
         let largest = |it: &Interval| it.low.abs().max(it.high.abs());
         if !right.iter().all(|it| largest(it).is_finite()) {
             return vec![ANY; right.len()];
@@ -285,7 +284,7 @@ impl Numbers for Rounding {
         let off = norm(&|it| 0.5 * (it.high - it.low));
         let off = solver.off(norm(&largest), off, self.transforms);
         let around = |value: f64| Interval { low: value - off, high: value + off };
-        solves::solve(solver, shape.extents()[2], &middle).into_iter().map(around).collect()
+        solver.solution(&middle).into_iter().map(around).collect()
     }
 }
 

@@ -10,7 +10,6 @@ use ptx_sim::{Memory, Program};
 use super::kernel::Kernel;
 use super::target::Target;
 use crate::checked::System;
-use crate::solves;
 use compute::device::Rows;
 use compute::device::generated::{MOST_ADDRESSES, TOTALS};
 use compute::engine::fft::solve::{Solve, Solver};
@@ -149,7 +148,7 @@ impl Target for Emulated {
             let mut values = vec![E::default(); count * nx];
             self.read(right, rows, bytemuck::cast_slice_mut(&mut values))?;
             let values: Vec<f64> = values.iter().map(|value| Element::to_f64(*value)).collect();
-            let solved = solves::solve(solver, nx, &values);
+            let solved = solver.solution(&values);
             let solved: Vec<E> = solved.into_iter().map(E::from_f64).collect();
             self.write(solution, rows, bytemuck::cast_slice(&solved))
         })

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::check::{self, Points};
 use crate::checked::System;
-use crate::clock::Verdict;
 use crate::growth::{self, Outset};
+use crate::paced::Verdict;
 use crate::plan::{self, Chosen, Request};
 use crate::receivers::{Numbers, Received};
 use crate::session::{Jumps, StepSession};

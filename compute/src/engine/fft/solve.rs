@@ -119,6 +119,17 @@ impl Solver {
         self.transform.back(spectra, out, write);
     }
 
+    /// The solution for f with these values in C order.
+    #[must_use]
+    pub fn solution(&self, right: &[f64]) -> Vec<f64> {
+        let nx = self.axes[2].points;
+        let mut solution = vec![0.0; right.len()];
+        let read = |row: usize, to: &mut [f64]| to.copy_from_slice(&right[row * nx..][..nx]);
+        let write = |_: usize, from: &[f64], to: &mut [f64]| to.copy_from_slice(from);
+        self.solve(&mut Vec::new(), &read, &mut solution, write);
+        solution
+    }
+
     /// By how much a value of w may be off at most, where the values of f have a 2-norm, those by which they are off have
     /// another one, and transforms were made in numbers of this unit roundoff.
     ///
@@ -163,9 +174,7 @@ mod tests {
         let extents @ [_, ny, nx] = shape.extents();
         let f: Vec<f64> = (0..shape.points()).map(|_| random.random_range(-1.0..1.0)).collect();
         let solver = Solver::new(solve).unwrap();
-        let mut w = vec![0.0; f.len()];
-        let read = |row: usize, to: &mut [f64]| to.copy_from_slice(&f[row * nx..][..nx]);
-        solver.solve(&mut Vec::new(), &read, &mut w, |_, from, to| to.copy_from_slice(from));
+        let w = solver.solution(&f);
         // Of images about the last point that point is there once, others twice.
         let count = |index: usize| {
             let point = [index / (ny * nx), index / nx % ny, index % nx];
