@@ -134,7 +134,7 @@ impl StartValues {
 }
 
 impl System {
-    /// The same without sources at points that keep their values or are solid, where they have nothing to add to.
+    /// The system without sources at points that keep their values or are solid, where they have nothing to add to.
     pub(super) fn with_sources_that_count(&self, beginning: &StartValues) -> Self {
         let [_, ny, nx] = self.shape.extents();
         let changes = |source: &Source| {

@@ -41,13 +41,14 @@ fn simulate(description: &Description, steps: usize) -> SystemSimulation {
     simulation
 }
 
-fn values(simulation: &mut SystemSimulation, field: &str) -> Vec<f64> {
+/// The values of a field.
+pub fn values(simulation: &mut SystemSimulation, field: &str) -> Vec<f64> {
     let grid = simulation.field(field).unwrap();
     (0..grid.shape.points()).map(|index| grid.get(index)).collect()
 }
 
 /// The largest difference.
-fn difference(a: &[f64], b: &[f64]) -> f64 {
+pub fn difference(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }

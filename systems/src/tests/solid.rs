@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::examples::{difference, values};
 use crate::{Description, FieldText, Method, StartText, System, SystemSimulation};
 use compute::engine::EngineRequest;
 use problem::{Dtype, Error, Grid};
@@ -68,16 +69,6 @@ const SIDES: &str = "x:periodic,y:symmetric";
 
 fn simulate(description: &Description) -> SystemSimulation {
     SystemSimulation::new(&System::new(description, Path::new("")).unwrap()).unwrap()
-}
-
-fn values(simulation: &mut SystemSimulation, field: &str) -> Vec<f64> {
-    let grid = simulation.field(field).unwrap();
-    (0..grid.shape.points()).map(|index| grid.get(index)).collect()
-}
-
-fn difference(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
 fn start() -> Vec<f64> {
