@@ -18,7 +18,7 @@ use crate::{Description, FieldText};
 use problem::{Dtype, Region};
 
 /// Random systems.
-const CASES: u64 = 400;
+const CASES: u64 = 120;
 
 fn begun<T: Stored>(system: &System) -> Cpu<T> {
     Cpu::new(system.clone(), StartValues::new(system).unwrap())

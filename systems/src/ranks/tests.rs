@@ -180,7 +180,7 @@ fn parts_of_kernels_give_the_bits_of_one_kernel() {
 
 #[test]
 fn parts_of_kernels_of_stages_give_the_bits_of_one_kernel() {
-    let all = cases(24);
+    let all = cases(12);
     let draw = |seed| draw::in_stages(seed, 1);
     let cut = cut_as_one(all, (draw, 1..2), |split| among(EngineRequest::Emulate, split, None));
     assert!(cut >= 3, "{cut} of {all}");

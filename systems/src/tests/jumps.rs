@@ -18,7 +18,7 @@ use problem::observe::Nobody;
 use problem::{Depth, Dtype, Error};
 
 /// Cases, unless `JUMP_CASES` says how many.
-const CASES: u64 = 300;
+const CASES: u64 = 120;
 
 /// The seeds of as many cases as `JUMP_CASES` says, or so many, from `JUMP_FIRST` on.
 fn seeds(cases: u64) -> Range<u64> {
