@@ -298,7 +298,7 @@ mod tests {
         };
         // An A100 and an RTX 3090.
         assert_eq!(stages(163, Element::F16, 3, 4), [4, 3]);
-        assert_eq!(stages(99, Element::F16, 3, 4), [2, 2]);
+        assert_eq!(stages(99, Element::F16, 3, 4), [3, 2]);
         assert_eq!(stages(99, Element::F16, 2, 4), [4, 2]);
         assert_eq!(stages(99, Element::F16, 1, 4), [4, 3]);
         assert_eq!(stages(163, Element::Tf32, 3, 3), [3, 2]);

@@ -343,8 +343,7 @@ unsafe fn chain<
         if thread == 0 {
             let mut index = 0;
             while index <= CHAIN {
-                let producers =
-                    if index == 0 { fill::arrivals() } else { STEP_WARPS * warp::SIZE };
+                let producers = if index == 0 { fill::arrivals() } else { STEP_WARPS * warp::SIZE };
                 let consumers = if index == CHAIN { 1 } else { STEP_WARPS };
                 let consumers = consumers * warp::SIZE;
                 launch.ring(RADIUS, index).init(producers, consumers);

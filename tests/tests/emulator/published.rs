@@ -22,7 +22,10 @@ use transform::{Stencil, catalogue};
 /// For each kernel, the case with the fewest points.
 fn quickest() -> BTreeMap<String, Case> {
     let mut kernels: BTreeMap<String, Case> = BTreeMap::new();
-    for case in ["convstencil", "flashfft"].iter().flat_map(|name| cases_of(find(name).unwrap(), Limits::H200)) {
+    for case in ["convstencil", "flashfft"]
+        .iter()
+        .flat_map(|name| cases_of(find(name).unwrap(), Limits::H200))
+    {
         if kernels.get(&case.kernel()).is_none_or(|least| case.points() < least.points()) {
             kernels.insert(case.kernel(), case);
         }
