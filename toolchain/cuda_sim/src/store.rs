@@ -104,12 +104,13 @@ pub fn fence_global() {
     });
 }
 
-/// `fence.proxy.async.shared::cta`.
+/// `fence.proxy.async.shared::cta`; nothing on chips that do not have it.
 #[track_caller]
 pub fn fence_shared() {
     with(|block, thread| {
-        block.needs_sm_90("fence.proxy.async")?;
-        block.fence_proxy(thread, Space::Shared);
+        if Chip::current() >= Chip::Sm90 {
+            block.fence_proxy(thread, Space::Shared);
+        }
         Ok(())
     });
 }
