@@ -506,10 +506,10 @@ impl Draw {
 
     /// Sides that solves of it take.
     fn sides_of_a_solve(&mut self) -> String {
-        let kinds = ["zero", "reflect", "edge", "symmetric"];
+        let kinds = ["zero", "reflect", "edge", "symmetric", "constant=0.5", "constant=-0.75"];
         let mut parts = Vec::new();
         for axis in &AXES[3 - self.dims..] {
-            let [low, high] = [(); 2].map(|()| kinds[self.below(4)]);
+            let [low, high] = [(); 2].map(|()| kinds[self.below(kinds.len())]);
             parts.push(match self.one_in(3) {
                 true => format!("{axis}:periodic"),
                 false => format!("{axis}-:{low},{axis}+:{high}"),
