@@ -98,13 +98,16 @@ impl System {
             is_some * solve.shape.points() as u128 * size_of::<f64>() as u128
         };
         let spectra = self.solves().map(of).max().unwrap_or_default();
-        spectra + self.solves().map(added).sum::<u128>() + self.bytes_of_whole_arrays()
+        // As it came, as it lies in memory, and the solution.
+        let gathered = self.bytes_of_whole(3);
+        spectra + self.solves().map(added).sum::<u128>() + gathered
     }
 
-    /// Bytes of what a rank has gathered of what it solves for: as it came, as it lies in memory, and the solution.
-    fn bytes_of_whole_arrays(&self) -> u128 {
-        let of_whole = |whole: &Whole| 3 * whole.shape.points() * self.dtype.bytes();
-        self.solved_on.as_ref().map_or(0, of_whole) as u128
+    /// Bytes of so many arrays of the whole grid, if it is a rank's part and solves.
+    pub(super) fn bytes_of_whole(&self, arrays: usize) -> u128 {
+        let points = |whole: &Whole| whole.shape.points() as u128;
+        let points = self.solved_on.as_ref().map_or(0, points);
+        points * (arrays * self.dtype.bytes()) as u128
     }
 
     /// What solves on the cores of this machine, for each solve of a step, with memory for the solutions that a comparison has.

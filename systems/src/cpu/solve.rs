@@ -10,12 +10,14 @@ use crate::expression::Array;
 use compute::engine::cpu::padded::Padded;
 use compute::engine::fft::solve::Solver;
 use compute::ranks::Gather;
-use problem::Error;
 use problem::values::Element;
+use problem::{Dtype, Error};
 
 /// The solve of a stage.
 pub struct Solving {
     solver: Solver,
+    /// The type of the system's values, which may be kept as a wider one.
+    dtype: Dtype,
     right: Array,
     solution: usize,
 }
@@ -28,7 +30,7 @@ impl Solving {
             unreachable!("a solution is a work field")
         };
         let solver = Solver::new(&solve).expect("a system that was checked");
-        Some(Self { solver, right, solution })
+        Some(Self { solver, dtype: system.dtype, right, solution })
     }
 
     /// Solves in these spectra. Of a rank's part all of what is solved for is gathered, and solved for by each rank.
@@ -54,7 +56,9 @@ impl Solving {
             arrays.works[self.solution].set(&solution);
             return Ok(());
         };
-        let whole: Vec<T> = convert(&among.whole(&T::wrap(right.get(among.own())))?);
+        // Ranks may keep values as other types.
+        let own = T::wrap(right.get(among.own())).cast(self.dtype);
+        let whole: Vec<T> = convert(&among.whole(&own)?);
         let row = |number: usize, count: usize| &whole[number * count..][..count];
         let solution = self.solution(spectra, whole.len(), row);
         let held = among.held(T::wrap(solution));
@@ -75,7 +79,8 @@ impl Solving {
         };
         let mut solution = vec![T::default(); points];
         self.solver.solve(spectra, &read, &mut solution, |_, from, to| {
-            to.iter_mut().zip(from).for_each(|(to, value)| *to = T::from_f64(*value));
+            let values = from.iter().map(|value| T::from_f64(self.dtype.round(*value)));
+            to.iter_mut().zip(values).for_each(|(to, value)| *to = value);
         });
         solution
     }

@@ -82,7 +82,7 @@ pub fn session(
     let parts = setup.parts(&partition);
     let what =
         format!("parts of {} fields on {}, with their ghosts", system.fields.len(), system.shape);
-    budget::require(system, &what, sharing.here(bytes(system, &parts)?))?;
+    budget::require(system, &what, sharing.here(bytes(system, &parts, &setup.on)?))?;
     let beginning = beginning()?;
     let system = system.with_sources_that_count(&beginning);
     let setup = setup.starting(&system, beginning.step);
@@ -106,16 +106,18 @@ pub fn session(
 }
 
 /// Bytes of all arrays of all parts, and of what each takes to solve.
-fn bytes(system: &System, parts: &[Part]) -> Result<u128, Error> {
+fn bytes(system: &System, parts: &[Part], on: &On) -> Result<u128, Error> {
     let arrays = (system.arrays() + system.coefficients.len()) as u128;
     let points = |part: &Part| part.held.extents().map(|extent| extent as u128).iter().product();
     let points = parts.iter().map(points).fold(0, u128::saturating_add);
     let of_arrays = points.saturating_mul(arrays * system.dtype.bytes() as u128);
-    let solves = match system.has_solves() {
-        true => parts.len() as u128 * system.part(&parts[0])?.bytes_of_solves(),
-        false => 0,
+    let solves = match (system.has_solves(), on) {
+        (false, _) => 0,
+        // What is gathered, and the solution, as bytes and as values.
+        (true, On::Gpu { .. }) => system.part(&parts[0])?.bytes_of_whole(4),
+        (true, On::Cpu | On::Emulated) => system.part(&parts[0])?.bytes_of_solves(),
     };
-    Ok(of_arrays.saturating_add(solves))
+    Ok(of_arrays.saturating_add(parts.len() as u128 * solves))
 }
 
 /// A rank's own member, which gets the values of its arrays by their number in the order of fields with their levels, then

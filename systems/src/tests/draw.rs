@@ -261,7 +261,7 @@ impl Draw {
                 let name = format!("w{field}");
                 let value = format!("max(-1, min({}, 1))", self.expression(3));
                 let (value, boundary) = match self.solves && self.one_in(2) {
-                    true => (format!("solve(inverted, {value})"), self.sides_of_a_solve()),
+                    true => (self.solve(&value), self.sides_of_a_solve()),
                     false => (value, self.boundary()),
                 };
                 drawn = drawn.work_with(&name, value, &boundary);
@@ -502,6 +502,16 @@ impl Draw {
             }
         }
         Stencil::new("inverted", self.dims, taps).unwrap()
+    }
+
+    /// A solve of a value, or of a field as it is.
+    fn solve(&mut self, value: &str) -> String {
+        let field = self.below(self.fields);
+        match self.below(4) {
+            0 => format!("solve(inverted, u{field})"),
+            1 if self.order != Order::ByRates => format!("solve(inverted, prev(u{field}))"),
+            _ => format!("solve(inverted, {value})"),
+        }
     }
 
     /// Sides that solves of it take.

@@ -67,8 +67,7 @@ fn only_a_stencil_that_takes_the_mean_away_gives_none_back() {
     assert!(of("laplace").abs() < 1e-13);
 }
 
-/// Potentials between plates: w is 3 at one and -1 at the other, and a straight line lies between; all around it is what it is
-/// at the sides.
+/// Potentials between plates: w is 3 at one and -1 at the other, and a straight line lies between.
 #[test]
 fn constants_at_sides_are_those_of_the_solution() {
     let of = |boundary: &str, value: &str| {
@@ -77,19 +76,20 @@ fn constants_at_sides_are_those_of_the_solution() {
              value = \"{value}\"\nboundary = \"{boundary}\"\n"
         );
         let system = system(&tables).unwrap();
-        for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
-            SystemSimulation::on(&system, engine).unwrap().checked_step().unwrap();
-        }
-        let mut simulation = SystemSimulation::new(&system).unwrap();
-        simulation.step(1).unwrap();
-        simulation.field("u").unwrap()
+        let [cpu, emulated] = [EngineRequest::Cpu, EngineRequest::Emulate].map(|engine| {
+            let mut simulation = SystemSimulation::on(&system, engine).unwrap();
+            simulation.checked_step().unwrap();
+            simulation.field("u").unwrap()
+        });
+        assert_eq!(cpu, emulated);
+        cpu
     };
-    let plates = of("x-:constant=3,x+:constant=-1,y:periodic", "solve(laplace, u)");
-    let inside = of("constant=300", "solve(laplace, 0*u)");
-    // The middle is taken off, and put back.
-    let implicit = of("constant=2", "solve(implicit, 1 + 0*u)");
+    let plates = of("y-:constant=3,y+:constant=-1,x:periodic", "solve(laplace, u)");
+    let inside = of("y:constant=300,x:edge", "solve(laplace, 0*u)");
+    // The number in the middle is taken off, and put back.
+    let implicit = of("y:constant=2,x:symmetric", "solve(implicit, 1 + 0*u)");
     for at in 0..128 {
-        let line = 3.0 - 4.0 * ((at % 16) as f64 + 1.0) / 17.0;
+        let line = 3.0 - 4.0 * ((at / 16) as f64 + 1.0) / 9.0;
         assert!((plates.get(at) - line).abs() < 1e-13, "{at}: {}", plates.get(at));
         assert_eq!(inside.get(at), 300.0);
         assert!((1.0..2.0).contains(&implicit.get(at)));
@@ -117,7 +117,8 @@ fn solves_are_stages() {
     let coupled = "[fields.u]\nstart = \"x\"\nnext = \"p\"\n[fields.v]\nstart = \"y\"\nnext = \"q + new(u)\"\n\
                    [work.p]\nvalue = \"solve(implicit, v)\"\n[work.q]\nvalue = \"solve(implicit, dx(p))\"\n";
     let coupled = system(coupled).unwrap();
-    assert_eq!(solves(&coupled), [false, true, false, true, false]);
+    // The first is of a field as it is.
+    assert_eq!(solves(&coupled), [true, false, true, false]);
     SystemSimulation::new(&coupled).unwrap().checked_step().unwrap();
 }
 
@@ -183,9 +184,20 @@ fn engines_that_cannot_solve_say_so() {
     let tables = format!(
         "{U}next = \"p\"\n[work.p]\nvalue = \"solve(implicit, u)\"\nboundary = \"periodic\"\n"
     );
-    let system = system(&tables).unwrap();
+    let system = self::system(&tables).unwrap();
     let refused = SystemSimulation::on(&system, EngineRequest::Fft).err().unwrap().to_string();
     assert!(refused.contains("a step has a solve, which reads all points"), "{refused}");
     SystemSimulation::on(&system, EngineRequest::Emulate).unwrap().checked_step().unwrap();
     SystemSimulation::on(&system, EngineRequest::Cpu).unwrap().checked_step().unwrap();
+    // Between values at both sides a period of 16 points has 2 * 17.
+    let between = self::system(
+        &tables.replace("u)\"\nboundary = \"periodic\"", "u)\"\nboundary = \"constant=1\""),
+    )
+    .unwrap();
+    let refused = SystemSimulation::on(&between, EngineRequest::Emulate).err().unwrap().to_string();
+    assert!(
+        refused.contains("of factors 2, 3, 5 and 7") && refused.contains("along x has 34"),
+        "{refused}"
+    );
+    SystemSimulation::on(&between, EngineRequest::Cpu).unwrap().checked_step().unwrap();
 }
