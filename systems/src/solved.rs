@@ -29,7 +29,7 @@ impl System {
     /// The grid on which its solves are, for those who have a part of it.
     pub(super) fn whole_of_solves(&self) -> Option<Whole> {
         let boundaries = self.works.iter().map(|work| work.boundary).collect();
-        self.has_solves().then(|| Whole { shape: self.shape, boundaries })
+        self.has_solves().then_some(Whole { shape: self.shape, boundaries })
     }
 
     /// What a work field is solved of, and the array of what it is solved for; none where it is not solved for.
