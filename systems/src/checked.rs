@@ -25,6 +25,7 @@ use super::parts::{
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
 use super::sides::Sides;
+use super::solved::Whole;
 use super::solves;
 use super::sourced;
 use super::sponge;
@@ -63,6 +64,8 @@ pub struct System {
     pub(super) fields: Vec<Field>,
     pub(super) coefficients: Vec<Coefficient>,
     pub(super) works: Vec<Work>,
+    /// Of a rank's part the grid on which it solves.
+    pub(super) solved_on: Option<Whole>,
     /// The coefficient that is 1 at solid points and 0 elsewhere.
     pub(super) solid: Option<usize>,
     /// The expressions of values and slopes at sides.
@@ -133,6 +136,7 @@ impl System {
             fields: Vec::new(),
             coefficients: Vec::new(),
             works: Vec::new(),
+            solved_on: None,
             solid: None,
             side_values: Vec::new(),
             sources: Vec::new(),

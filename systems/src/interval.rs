@@ -283,8 +283,11 @@ impl Numbers for Rounding {
         };
         let off = norm(&|it| 0.5 * (it.high - it.low));
         let off = solver.off(norm(&largest), off, self.transforms);
-        let around = |value: f64| Interval { low: value - off, high: value + off };
-        solver.solution(&middle).into_iter().map(around).collect()
+        let around = |(point, value): (usize, f64)| {
+            let off = off + solver.off_by_adding(point, value, self.transforms);
+            Interval { low: value - off, high: value + off }
+        };
+        solver.solution(&middle).into_iter().enumerate().map(around).collect()
     }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The solves of a system's steps: which stages are some, and what their solutions are in f64 and within rounding.
 
-use problem::Error;
 use problem::error::Mistake;
 use problem::memory;
+use problem::{Boundary, Error, Shape};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::checked::System;
 use super::evaluate::{Evaluator, Numbers, Solved, Values};
@@ -16,20 +17,38 @@ use compute::engine::fft::solve::{Solve, Solver};
 /// Points that are computed one after the other.
 const TOGETHER: usize = 1024;
 
+/// The grid of which a rank has a part.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Whole {
+    shape: Shape,
+    /// What lies around each work field.
+    boundaries: Vec<Boundary>,
+}
+
 impl System {
-    /// What a work field is solved of, and the work field of what it is solved for; none where it is not solved for.
-    fn solve_of(&self, work: usize) -> Option<(Solve, usize)> {
+    /// The grid on which its solves are, for those who have a part of it.
+    pub(super) fn whole_of_solves(&self) -> Option<Whole> {
+        let boundaries = self.works.iter().map(|work| work.boundary).collect();
+        self.has_solves().then_some(Whole { shape: self.shape, boundaries })
+    }
+
+    /// What a work field is solved of, and the array of what it is solved for; none where it is not solved for.
+    fn solve_of(&self, work: usize) -> Option<(Solve, Array)> {
         let Work { value: Node::Solve(stencil, right), boundary, .. } = &self.works[work] else {
             return None;
         };
-        let Node::Read(Array::Work(right)) = **right else {
-            unreachable!("what is solved for is a work field")
+        let Node::Read(right) = **right else {
+            unreachable!("what is solved for is a field or a work field")
         };
-        let (stencil, boundary) = (self.stencils[*stencil].clone(), *boundary);
-        Some((Solve { stencil, boundary, shape: self.shape }, right))
+        let stencil = self.stencils[*stencil].clone();
+        let (shape, boundary) = match &self.solved_on {
+            Some(whole) => (whole.shape, whole.boundaries[work]),
+            None => (self.shape, *boundary),
+        };
+        Some((Solve { stencil, boundary, shape }, right))
     }
 
-    /// The solve of each stage that is one, with the work fields of what is solved for, and of the solution.
+    /// The solve of each stage that is one, with the arrays of what is solved for, and of the solution.
     pub(super) fn solves(&self) -> impl Iterator<Item = (usize, Solve, [Array; 2])> {
         let stages = self.stages.iter().enumerate().filter(|(_, stage)| stage.solves);
         stages.map(|(number, stage)| {
@@ -37,7 +56,7 @@ impl System {
                 unreachable!("a solve writes a work field")
             };
             let (solve, right) = self.solve_of(work).expect("a stage that solves");
-            (number, solve, [Array::Work(right), Array::Work(work)])
+            (number, solve, [right, Array::Work(work)])
         })
     }
 
@@ -61,19 +80,34 @@ impl System {
     pub(super) fn check_solves<'a>(&self, text: impl Fn(usize) -> &'a Text) -> Result<(), Mistake> {
         for (_, solve, [_, solution]) in self.solves() {
             let Array::Work(work) = solution else { continue };
-            Solver::new(&solve).map_err(|what| text(work).wrong(what))?;
+            solve.check().map_err(|what| text(work).wrong(what))?;
         }
         Ok(())
     }
 
-    /// Bytes of this machine's memory for spectra of solves.
+    /// Bytes of this machine's memory for spectra of solves, which they share, for what constants at sides add to each, and of a
+    /// rank for what is gathered, and the solution of that.
     pub(super) fn bytes_of_solves(&self) -> u128 {
         let of = |(_, solve, _): (usize, Solve, [Array; 2])| {
             let lengths = solve.axes().map(|axes| axes.map(|axis| axis.length));
             // Half of the waves, of two numbers each.
             lengths.map_or(0, |all| all.iter().map(|it| *it as u128).product::<u128>() * 8)
         };
-        self.solves().map(of).max().unwrap_or_default()
+        let added = |(_, solve, _): (usize, Solve, [Array; 2])| {
+            let is_some = u128::from(solve.has_constants());
+            is_some * solve.shape.points() as u128 * size_of::<f64>() as u128
+        };
+        let spectra = self.solves().map(of).max().unwrap_or_default();
+        // As it came, as it lies in memory, and the solution.
+        let gathered = self.bytes_of_whole(3);
+        spectra + self.solves().map(added).sum::<u128>() + gathered
+    }
+
+    /// Bytes of so many arrays of the whole grid, if it is a rank's part and solves.
+    pub(super) fn bytes_of_whole(&self, arrays: usize) -> u128 {
+        let points = |whole: &Whole| whole.shape.points() as u128;
+        let points = self.solved_on.as_ref().map_or(0, points);
+        points * (arrays * self.dtype.bytes()) as u128
     }
 
     /// What solves on the cores of this machine, for each solve of a step, with memory for the solutions that a comparison has.
@@ -116,23 +150,30 @@ impl System {
         let (mut solved, points) = (Solved::new(), self.shape.points());
         let last = self.stages.iter().rposition(|stage| stage.solves);
         let (mut solves, mut solvers) = (self.solves(), solvers.iter());
+        let at_all_points = |array: Array, solved: &Solved<N::Number>| -> Vec<N::Number> {
+            let of_some = |part: usize| -> Vec<N::Number> {
+                let evaluator = Evaluator::new(self, numbers.clone(), values, step);
+                let evaluator = evaluator.knowing(reduced).with_solved(solved);
+                let part = part * TOGETHER..points.min((part + 1) * TOGETHER);
+                match array.is_computed() {
+                    true => part.map(|point| evaluator.computed(array, point)).collect(),
+                    false => part.map(|it| numbers.stored(values.value(array, it))).collect(),
+                }
+            };
+            let parts = (0..points.div_ceil(TOGETHER)).into_par_iter();
+            parts.flat_map_iter(of_some).collect()
+        };
         for stage in self.stages.iter().take(last.map_or(0, |last| last + 1)) {
             if stage.solves {
                 let (_, _, [right, solution]) = solves.next().expect("one for each stage");
                 let solver = solvers.next().expect("one for each solve");
-                let right = solved[&right].clone();
+                let known = solved.get(&right).cloned();
+                let right = known.unwrap_or_else(|| at_all_points(right, &solved));
                 solved.insert(solution, numbers.solved(solver, right));
                 continue;
             }
             for array in &stage.writes {
-                let of_some = |part: usize| -> Vec<N::Number> {
-                    let evaluator = Evaluator::new(self, numbers.clone(), values, step);
-                    let evaluator = evaluator.knowing(reduced).with_solved(&solved);
-                    let part = part * TOGETHER..points.min((part + 1) * TOGETHER);
-                    part.map(|point| evaluator.computed(*array, point)).collect()
-                };
-                let parts = (0..points.div_ceil(TOGETHER)).into_par_iter();
-                let all: Vec<N::Number> = parts.flat_map_iter(of_some).collect();
+                let all = at_all_points(*array, &solved);
                 solved.insert(*array, all);
             }
         }

@@ -35,8 +35,9 @@ impl System {
 
     /// A stage as a system by itself, whose program computes what the stage does. It has no values to start with.
     pub(super) fn stage(&self, number: usize) -> Self {
-        // Receivers receive what was there before the step.
-        let receivers = if number == 0 { self.receivers.clone() } else { Vec::new() };
+        // Receivers receive what was there before the step, from the first kernel that is written for it.
+        let first = self.stages.iter().position(|stage| !stage.solves);
+        let receivers = if first == Some(number) { self.receivers.clone() } else { Vec::new() };
         let sources = self.sources.clone();
         Self { receivers, sources, ..self.computing(self.stages[number].clone()) }
     }
@@ -70,6 +71,7 @@ impl System {
             coefficients: self.coefficients.iter().map(coefficient).collect(),
             traces: Vec::new(),
             works: self.works.clone(),
+            solved_on: self.solved_on.clone(),
             // Whoever reduces has the whole system.
             totals: Totals::default(),
             end: None,

@@ -13,6 +13,7 @@ mod by_peer;
 mod by_post;
 pub mod edges;
 pub mod engine;
+mod gather;
 mod ghosted;
 pub mod halo;
 mod local;
@@ -31,6 +32,7 @@ mod tests;
 mod threads;
 
 pub use boxes::held;
+pub use gather::Gather;
 pub use ghosted::{Exchange, Ghosted, from_bytes};
 pub use local::{ghosts_on, propose};
 pub use member::Member;

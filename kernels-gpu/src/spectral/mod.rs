@@ -116,7 +116,7 @@ where
     #[inline(always)]
     #[track_caller]
     unsafe fn two(&self, x: u32) -> Complex<E::Real> {
-        // SAFETY: as the caller promises; rows are aligned to 128 bytes.
+        // SAFETY: as the caller promises; rows are aligned to two values.
         unsafe {
             let [re, im] = E::load_two(self.input.wrapping_add(x as usize));
             Complex { re: re - self.lift(x), im: im - self.lift(x + 1) }
@@ -190,7 +190,7 @@ where
     #[track_caller]
     unsafe fn put(&self, x: u32, Complex { re, im }: Complex<E::Real>) {
         let at = self.output.wrapping_add(x as usize);
-        // SAFETY: as the caller promises; rows are aligned to 128 bytes.
+        // SAFETY: as the caller promises; rows are aligned to two values.
         unsafe {
             if x + 1 < self.row.points {
                 E::store_two(at, [self.whole(x, re), self.whole(x + 1, im)]);

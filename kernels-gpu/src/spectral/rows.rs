@@ -22,7 +22,7 @@ use cuda_std::{global, kernel, shared, thread};
 pub struct Rows {
     /// Where the points of the torus that come after those of the grid are from: a word for each.
     pub images: *const u32,
-    /// What is added to each value that comes back, in the grid's layout, in the type of the transforms; null for nothing.
+    /// What is added to each value that comes back, with the grid's pitches, in the type of the transforms; null for nothing.
     pub added: *const u8,
     /// Taken off and added.
     pub lift: Lift,
@@ -182,7 +182,7 @@ macro_rules! kernels {
             ///
             /// # Safety
             /// Launch a block for each row of the grid, of any number of threads, with [`shared_bytes`] of dynamic
-            /// shared memory. `input` points at grid point (0, 0, 0) of an array laid out as in [`crate::layout`],
+            /// shared memory. `input` points at grid point (0, 0, 0) of an array whose rows are aligned to two values,
             /// of which `rows` has the extents; `spectra` has the room that `rows` says, aligned to 16 bytes. `rows`
             /// has an image for each of 2 · `stages.length` points but those of the grid; `stages` and `pairs` are
             /// tables for that length.
@@ -201,7 +201,7 @@ macro_rules! kernels {
             /// The reverse, but for a factor of `stages.length`; only points of the grid.
             ///
             /// # Safety
-            /// As the one there. `rows.added` is null or an array of the grid's layout, at its point (0, 0, 0).
+            /// As the one there. `rows.added` is null or an array with the pitches of `output`, at its point (0, 0, 0).
             #[kernel(registers = $registers)]
             pub unsafe fn $back(
                 spectra: *const u8,

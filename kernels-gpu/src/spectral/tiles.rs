@@ -127,8 +127,8 @@ macro_rules! kernels {
             ///
             /// # Safety
             /// Launch [`Tiles::blocks`] of any number of threads, with [`super::rows::shared_bytes`] of dynamic shared
-            /// memory. `input` and `output` point at grid point 0 of two different arrays laid out as in
-            /// [`crate::layout`]. `tiles` has the images that it says, and a factor for each of `stages.length` + 1
+            /// memory. `input` and `output` point at grid point 0 of two different arrays, aligned to two
+            /// values. `tiles` has the images that it says, and a factor for each of `stages.length` + 1
             /// places; `stages` and `pairs` are tables for that length.
             #[kernel(registers = $registers)]
             pub unsafe fn $name(

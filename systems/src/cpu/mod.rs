@@ -8,7 +8,6 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use fearless_simd::Level;
 use half::{bf16, f16};
@@ -19,6 +18,7 @@ use x86_writer::Row;
 use self::code::{Code, Reads};
 use self::compiled::Compiled;
 use self::pass::{Numbers, Pass, Widened};
+use self::session::OnCpu;
 use self::solve::Solving;
 use self::stored::Stored;
 use self::window::Windows;
@@ -27,7 +27,6 @@ use super::checked::System;
 use super::evaluate::{self, Evaluator, Nothing, Plain};
 use super::expression::Array;
 use super::parts::Field;
-use super::places::Places;
 use super::program::{Offset, Program};
 use super::reduced;
 use super::session::StepSession;
@@ -35,11 +34,9 @@ use super::start::StartValues;
 use compute::engine::cpu::caches;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{self, Layout, Padded};
-use compute::engine::cpu::time_copies;
-use compute::engine::{Session, State};
-use problem::region::Region;
+use compute::ranks::Gather;
 use problem::values::Element;
-use problem::{Boundary, Clock, Depth, Dtype, Error, Grid, Shape, Values, with_values};
+use problem::{Boundary, Depth, Dtype, Error, Grid, Shape, Values, with_values};
 
 mod block;
 mod chains;
@@ -50,6 +47,7 @@ mod noise;
 mod pass;
 mod real;
 mod run;
+mod session;
 mod solve;
 mod step;
 mod stored;
@@ -89,13 +87,17 @@ pub fn require(system: &System) -> Result<(), Error> {
     budget::require(system, &what, bytes(system))
 }
 
-/// A system on the cores of this machine.
-pub fn session(system: System, beginning: StartValues) -> Box<dyn StepSession> {
+/// A system on the cores of this machine; of a rank's part with what gathers arrays of all ranks.
+pub fn session(
+    system: System,
+    beginning: StartValues,
+    among: Option<Gather>,
+) -> Box<dyn StepSession> {
     match stored(&system) {
-        Dtype::F64 => Box::new(Cpu::<f64>::new(system, beginning)),
-        Dtype::F16 => Box::new(Cpu::<f16>::new(system, beginning)),
-        Dtype::Bf16 => Box::new(Cpu::<bf16>::new(system, beginning)),
-        _ => Box::new(Cpu::<f32>::new(system, beginning)),
+        Dtype::F64 => Box::new(OnCpu { cpu: Cpu::<f64>::new(system, beginning), among }),
+        Dtype::F16 => Box::new(OnCpu { cpu: Cpu::<f16>::new(system, beginning), among }),
+        Dtype::Bf16 => Box::new(OnCpu { cpu: Cpu::<bf16>::new(system, beginning), among }),
+        _ => Box::new(OnCpu { cpu: Cpu::<f32>::new(system, beginning), among }),
     }
 }
 
@@ -152,6 +154,19 @@ impl<T> Default for Arrays<T> {
 }
 
 impl<T> Arrays<T> {
+    /// The array that a stage or somebody else reads.
+    fn get(&self, array: Array) -> &Padded<T> {
+        match array {
+            Array::Field { field, level } => &self.fields[field][level],
+            Array::Coefficient(coefficient) => &self.coefficients[coefficient],
+            // Between steps what it was in the last one.
+            Array::Work(work) => &self.works[work],
+            Array::New(_) => {
+                unreachable!("the new values of a field are its values after the step")
+            }
+        }
+    }
+
     /// The array that a stage writes.
     fn written(&mut self, array: Array) -> &mut Padded<T> {
         match array {
@@ -417,8 +432,11 @@ impl<T: Stored> Cpu<T> {
         }
     }
 
-    /// Takes steps that are done together.
-    fn pass(&mut self, steps: usize) {
+    /// Takes steps that are done together; of a rank's part with what gathers what is solved for.
+    ///
+    /// # Errors
+    /// Another rank failed.
+    fn pass(&mut self, steps: usize, among: Option<&Gather>) -> Result<(), Error> {
         let reduced = self.reduced();
         let system = &self.system;
         let of_step = |step: usize| {
@@ -445,7 +463,9 @@ impl<T: Stored> Cpu<T> {
             for stage in &self.stages {
                 let is_solve = stage.solving.is_some();
                 match &stage.solving {
-                    Some(solving) => solving.solve(&self.layouts, &mut arrays, &mut spectra),
+                    Some(solving) => {
+                        solving.solve(&self.layouts, &mut arrays, &mut spectra, among)?;
+                    }
                     None => Pass::single((self, stage), &mut arrays, &numbers),
                 }
                 for array in &stage.writes {
@@ -462,6 +482,7 @@ impl<T: Stored> Cpu<T> {
         }
         self.arrays = arrays;
         self.done += steps;
+        Ok(())
     }
 
     /// How many rows before and behind a point are read.
@@ -478,15 +499,7 @@ impl<T: Stored> Cpu<T> {
     }
 
     fn array(&self, array: Array) -> &Padded<T> {
-        match array {
-            Array::Field { field, level } => &self.arrays.fields[field][level],
-            Array::Coefficient(coefficient) => &self.arrays.coefficients[coefficient],
-            // What it was in the last step.
-            Array::Work(work) => &self.arrays.works[work],
-            Array::New(_) => {
-                unreachable!("the new values of a field are its values after the step")
-            }
-        }
+        self.arrays.get(array)
     }
 }
 
@@ -610,96 +623,6 @@ fn fill<T: Stored>(grid: &Grid, layout: Layout, halo: Option<&Halo<T>>, lines: u
         halo.close(&mut padded, true);
     }
     padded
-}
-
-impl<T: Stored> Session for Cpu<T> {
-    fn device(&self) -> String {
-        compute::engine::cpu::device()
-    }
-
-    fn shape(&self) -> Shape {
-        self.system.shape
-    }
-
-    fn dtype(&self) -> Dtype {
-        self.system.dtype
-    }
-
-    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
-        let start = Instant::now();
-        let mut left = steps;
-        while left > 0 {
-            let steps = left.min(self.depth);
-            self.pass(steps);
-            left -= steps;
-        }
-        Ok(start.elapsed())
-    }
-
-    fn read(&mut self, array: usize, _: State, region: Region) -> Result<Values, Error> {
-        let padded = self.array(self.numbered[array]);
-        Ok(T::wrap(padded.get(region)).cast(self.system.dtype))
-    }
-
-    fn write(&mut self, array: usize, region: Region, values: &Values) -> Result<(), Error> {
-        let Array::Field { field, level } = self.numbered[array] else {
-            unreachable!("coefficients have no number")
-        };
-        let parallel = self.parallel();
-        let padded = &mut self.arrays.fields[field][level];
-        padded.put(region, &convert(values));
-        if let Some(halo) = &self.halos[field] {
-            halo.close(padded, parallel);
-        }
-        Ok(())
-    }
-
-    fn reduce(&mut self, region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
-        Ok(Some(reduced::reduce(&self.system, &View(self), region, self.done)))
-    }
-
-    fn take_totals(&mut self, reduced: &[f64]) {
-        self.totals = Some(reduced.to_vec());
-    }
-
-    fn take_back(&mut self) -> Result<(), Error> {
-        self.arrays.fields.iter_mut().for_each(|levels| levels.rotate_left(1));
-        self.done -= 1;
-        Ok(())
-    }
-
-    fn take_clock(&mut self, clock: Clock) {
-        self.system.clock = clock;
-    }
-
-    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
-        let mut spare =
-            (self.arrays.fields[0].len() < 2).then(|| Padded::new(self.layouts.fields[0]));
-        let mut arrays = self.arrays.fields[0].iter_mut().chain(&mut spare);
-        let [first, second] = [(); 2].map(|()| arrays.next().expect("two arrays").any_values());
-        Ok(time_copies([first, second], count))
-    }
-}
-
-impl<T: Stored> StepSession for Cpu<T> {
-    fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
-        Ok(Box::new(View(self)))
-    }
-
-    fn engine(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn arithmetic(&self) -> String {
-        let (dtype, computed) = (self.system.dtype, T::Computed::DTYPE);
-        let kept =
-            if T::DTYPE == dtype { String::new() } else { format!(", kept as {}", T::DTYPE) };
-        format!("{dtype} values{kept}, {computed} arithmetic")
-    }
-
-    fn value_bytes(&self) -> usize {
-        size_of::<T>()
-    }
 }
 
 /// The present values, read one by one.

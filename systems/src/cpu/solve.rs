@@ -4,17 +4,21 @@
 use num_complex::Complex64;
 
 use super::stored::Stored;
-use super::{Arrays, Layouts};
+use super::{Arrays, Layouts, convert};
 use crate::checked::System;
 use crate::expression::Array;
 use compute::engine::cpu::padded::Padded;
 use compute::engine::fft::solve::Solver;
+use compute::ranks::Gather;
 use problem::values::Element;
+use problem::{Dtype, Error};
 
 /// The solve of a stage.
 pub struct Solving {
     solver: Solver,
-    right: usize,
+    /// The type of the system's values, which may be kept as a wider one.
+    dtype: Dtype,
+    right: Array,
     solution: usize,
 }
 
@@ -22,33 +26,62 @@ impl Solving {
     /// The solve of a stage, by its number, if it is one.
     pub fn of_stage(system: &System, stage: usize) -> Option<Self> {
         let (_, solve, arrays) = system.solves().find(|(number, ..)| *number == stage)?;
-        let [Array::Work(right), Array::Work(solution)] = arrays else {
-            unreachable!("a solve is of work fields")
+        let [right, Array::Work(solution)] = arrays else {
+            unreachable!("a solution is a work field")
         };
         let solver = Solver::new(&solve).expect("a system that was checked");
-        Some(Self { solver, right, solution })
+        Some(Self { solver, dtype: system.dtype, right, solution })
     }
 
-    /// Solves in these spectra.
+    /// Solves in these spectra. Of a rank's part all of what is solved for is gathered, and solved for by each rank.
+    ///
+    /// # Errors
+    /// Another rank failed.
     pub fn solve<T: Stored>(
         &self,
         layouts: &Layouts,
         arrays: &mut Arrays<T>,
         spectra: &mut Vec<Complex64>,
-    ) {
-        let layout = layouts.works[self.right];
-        let right: &Padded<T> = &arrays.works[self.right];
-        let [_, ny, nx] = layout.extents;
-        let read = |row: usize, to: &mut [f64]| {
-            let plane = (layout.margins[0] + row / ny) * layout.plane();
-            let first = plane + layout.at((row % ny) as isize, 0);
-            let values = &right.from(first)[..nx];
+        among: Option<&Gather>,
+    ) -> Result<(), Error> {
+        let right: &Padded<T> = arrays.get(self.right);
+        let Some(among) = among else {
+            let layout = layouts.get(self.right);
+            let [_, ny, _] = layout.extents;
+            let row = |number: usize, count: usize| {
+                let plane = (layout.margins[0] + number / ny) * layout.plane();
+                &right.from(plane + layout.at((number % ny) as isize, 0))[..count]
+            };
+            let solution = self.solution(spectra, layout.extents.iter().product(), row);
+            arrays.works[self.solution].set(&solution);
+            return Ok(());
+        };
+        // Ranks may keep values as other types.
+        let own = T::wrap(right.get(among.own())).cast(self.dtype);
+        let whole: Vec<T> = convert(&among.whole(&own)?);
+        let row = |number: usize, count: usize| &whole[number * count..][..count];
+        let solution = self.solution(spectra, whole.len(), row);
+        let held = among.held(T::wrap(solution));
+        arrays.works[self.solution].set(&convert::<T>(&held));
+        Ok(())
+    }
+
+    /// The solution at so many points, in C order, of what lies in rows: of each so many values, by its number.
+    fn solution<'a, T: Stored>(
+        &self,
+        spectra: &mut Vec<Complex64>,
+        points: usize,
+        row: impl Fn(usize, usize) -> &'a [T] + Sync,
+    ) -> Vec<T> {
+        let read = |number: usize, to: &mut [f64]| {
+            let values = row(number, to.len());
             values.iter().zip(to).for_each(|(value, to)| *to = Element::to_f64(*value));
         };
-        let mut solution = vec![T::default(); layout.extents.iter().product()];
+        let mut solution = vec![T::default(); points];
         self.solver.solve(spectra, &read, &mut solution, |_, from, to| {
-            to.iter_mut().zip(from).for_each(|(to, value)| *to = T::from_f64(*value));
+            let values = from.iter().map(|value| T::from_f64(self.dtype.round(*value)));
+            to.iter_mut().zip(values).for_each(|(to, value)| *to = value);
         });
-        arrays.works[self.solution].set(&solution);
+        solution
     }
 }

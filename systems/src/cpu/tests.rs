@@ -50,8 +50,8 @@ fn compared<T: Stored>(system: &System, seed: u64) -> bool {
     }
     executed.follows = false;
     for step in 0..4 {
-        compiled.pass(1);
-        executed.pass(1);
+        compiled.pass(1, None).unwrap();
+        executed.pass(1, None).unwrap();
         same(&compiled, &executed, &format!("seed {seed}, step {step}"));
     }
     true
@@ -68,8 +68,8 @@ fn together<T: Stored>(system: &System, random: &mut ChaCha8Rng, what: &str) -> 
     single.follows = false;
     for _ in 0..3 {
         let steps = random.random_range(if system.is_staged() { 1 } else { 2 }..=most);
-        several.pass(steps);
-        (0..steps).for_each(|_| single.pass(1));
+        several.pass(steps, None).unwrap();
+        (0..steps).for_each(|_| single.pass(1, None).unwrap());
         same(&several, &single, &format!("{what}, {steps} steps"));
     }
     true
@@ -100,8 +100,8 @@ fn machine_code_has_the_bits_of_steps() {
 fn kept_in_two_bytes<T: Stored>(system: &System, seed: u64) -> bool {
     let (mut narrow, mut wide) = (begun::<T>(system), begun::<f32>(system));
     for step in 0..4 {
-        narrow.pass(1);
-        wide.pass(1);
+        narrow.pass(1, None).unwrap();
+        wide.pass(1, None).unwrap();
         same(&narrow, &wide, &format!("seed {seed}, step {step}"));
     }
     true

@@ -42,7 +42,7 @@ impl Family for Rows {
         system: System,
         beginning: StartValues,
     ) -> Result<Box<dyn StepSession>, Error> {
-        Ok(cpu::session(system, beginning))
+        Ok(cpu::session(system, beginning, None))
     }
 }
 

@@ -47,7 +47,7 @@ fn one(run: &Run) -> Result<Way, Refusal> {
     let machine = run.hardware.gpu()?;
     if run.system.has_solves() {
         run.hardware.carries()?;
-        gpu::cost::solves(run.system, machine).map_err(system)?;
+        gpu::cost::solves(run.system, machine).map_err(Refusal::Grid)?;
     }
     Launch::Step.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
     Ok(on_a_gpu(&Step, Launch::Step, run.system, gpu::cost::tiled(run.system, machine)))

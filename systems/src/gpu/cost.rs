@@ -46,7 +46,7 @@ pub fn tiled(system: &System, machine: &Machine) -> f64 {
     (launches * GPU.launch()).max(memory).max(cycles * points / rate) + near_sides + solves
 }
 
-/// Predicted seconds of the solves of a step: transforms of all points of a torus, and copies of grids.
+/// Predicted seconds of the solves of a step: transforms of all points of a torus.
 ///
 /// # Errors
 /// Why a GPU takes one of them not.
@@ -57,8 +57,7 @@ pub fn solves(system: &System, machine: &Machine) -> Result<f64, String> {
     let of_solve = |(_, solve, _): (usize, Solve, [Array; 2])| {
         solve::bytes(&solve, system.dtype, machine.shared_bytes_per_block)?;
         let lengths = solve.axes()?.map(|axis| axis.length as f64);
-        let copies = 4.0 * system.dtype.bytes() as f64 * system.shape.points() as f64;
-        let moved = lengths.iter().product::<f64>() * GPU.jump.moved * number + copies;
+        let moved = lengths.iter().product::<f64>() * GPU.jump.moved * number;
         Ok(moved / machine.copy_bytes_per_s + LAUNCHES * GPU.launch())
     };
     system.solves().map(of_solve).sum()

@@ -44,12 +44,12 @@ impl OnDevice {
         Self::open_nth(0, ptx)
     }
 
-    /// The first GPU, with this PTX beside the kernels that this program carries.
+    /// The GPU of this number, with this PTX beside the kernels that this program carries.
     ///
     /// # Errors
-    /// As [`OnDevice::open`]; no kernels of this program run on it.
-    pub fn open_beside_carried(ptx: &str) -> Result<Self, Error> {
-        Ok(Self::on(Gpu::open_beside_carried(0, ptx)?))
+    /// As [`OnDevice::open_nth`]; no kernels of this program run on it.
+    pub fn open_beside_carried(number: usize, ptx: &str) -> Result<Self, Error> {
+        Ok(Self::on(Gpu::open_beside_carried(number, ptx)?))
     }
 
     /// The GPU of this number, with this PTX.
@@ -132,22 +132,14 @@ impl Target for OnDevice {
         self.gpu.launch(&Launch { call: &call, extents, order: Order::After })
     }
 
-    fn prepare_solve(&mut self, solve: &Solve, dtype: Dtype) -> Result<usize, Error> {
-        self.solves.push(solve::OnDevice::new(&*self.gpu, solve, dtype)?);
+    fn prepare_solve(&mut self, solve: &Solve, of: (Dtype, Rows)) -> Result<usize, Error> {
+        self.solves.push(solve::OnDevice::new(&*self.gpu, solve, of)?);
         Ok(self.solves.len() - 1)
     }
 
-    fn solve(
-        &mut self,
-        number: usize,
-        [right, solution]: [usize; 2],
-        rows: Rows,
-    ) -> Result<(), Error> {
-        let (solve, gpu) = (&self.solves[number], &*self.gpu);
-        let whole = Region::whole(solve.shape());
-        gpu.copy_rows((&self.arrays[right], rows), solve.given().rows_of(0, whole))?;
-        solve.launch(gpu)?;
-        gpu.copy_rows(solve.solution().rows_of(0, whole), (&self.arrays[solution], rows))
+    fn solve(&mut self, number: usize, arrays: [usize; 2], rows: Rows) -> Result<(), Error> {
+        let arrays = arrays.map(|array| &self.arrays[array]);
+        self.solves[number].launch(&*self.gpu, arrays, rows)
     }
 
     fn sweep(

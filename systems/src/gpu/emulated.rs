@@ -125,7 +125,7 @@ impl Target for Emulated {
     }
 
     /// By the transforms of the CPU: those of a GPU are emulated by themselves (`compute::engine::fft::on_gpu::solve`).
-    fn prepare_solve(&mut self, solve: &Solve, dtype: Dtype) -> Result<usize, Error> {
+    fn prepare_solve(&mut self, solve: &Solve, (dtype, _): (Dtype, Rows)) -> Result<usize, Error> {
         let unsupported = |reason| Error::Unsupported { engine: ENGINE, reason };
         self.solvers.push((Solver::new(solve).map_err(unsupported)?, dtype));
         Ok(self.solvers.len() - 1)

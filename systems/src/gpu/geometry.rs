@@ -153,7 +153,8 @@ impl Geometry {
         let (z_low, z_high) = whole(before[0], nz.saturating_sub(behind[0]), 1);
         let inside = between([z_low, y_low, x_low], [z_high, y_high, x_high]);
         let (edges, line) = (around(inside, extents), LINE / bytes);
-        let lead = (line - inside.low[2] as usize % line) % line;
+        // Even, for transforms take two values of a row at once.
+        let lead = ((line - inside.low[2] as usize % line) % line).next_multiple_of(2);
         let (after, is_tiled, march, finds_sides) = (0, true, None, false);
         Self {
             extents,

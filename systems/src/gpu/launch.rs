@@ -108,7 +108,7 @@ impl Launch {
         let solves = system
             .solves()
             .map(|(_, solve, _)| solve::bytes(&solve, system.dtype, shared).unwrap_or_default());
-        let solves = solves.sum::<u128>();
+        let solves = solves.sum::<u128>() + system.bytes_of_whole(2);
         count as u128 * values as u128 * system.dtype.bytes() as u128 + solves
     }
 

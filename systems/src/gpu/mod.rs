@@ -8,6 +8,7 @@ use super::session::StepSession;
 use super::start::StartValues;
 use compute::device::Gpu;
 use compute::engine::on_gpu::Ghosts;
+use compute::ranks::Gather;
 use problem::{Dtype, Error, Region};
 use ptx_writer::{Format, Numbers};
 use std::rc::Rc;
@@ -85,19 +86,19 @@ pub fn session(
         return Ok(Box::new(session.sweeping((**sweep).clone())?));
     }
     let target = match system.has_solves() {
-        true => device::OnDevice::open_beside_carried(&kernel.ptx())?,
+        true => device::OnDevice::open_beside_carried(0, &kernel.ptx())?,
         false => device::OnDevice::open(&kernel.ptx())?,
     };
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }
 
-/// A rank's part, with a box of points of its own, by such launches on the CUDA cores of the GPU of this number, with what
-/// keeps the ghosts of these arrays right.
+/// A rank's part, with a box of points of its own and what gathers what it solves for, by such launches on the CUDA cores of the
+/// GPU of this number, with what keeps the ghosts of these arrays right.
 ///
 /// # Errors
 /// As [`session`].
 pub fn part(
-    (system, own): (System, Region),
+    (system, own, among): (System, Region, Option<Gather>),
     launch: &Launch,
     beginning: StartValues,
     number: usize,
@@ -105,12 +106,17 @@ pub fn part(
     arrays: Vec<usize>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let kernel = written(&system, launch, own)?;
-    let target = device::OnDevice::open_nth(number, &kernel.ptx())?;
+    let target = match system.has_solves() {
+        true => device::OnDevice::open_beside_carried(number, &kernel.ptx())?,
+        false => device::OnDevice::open_nth(number, &kernel.ptx())?,
+    };
     let ghosts = ghosts(target.gpu())?;
-    Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?.among(ghosts, arrays)))
+    let session = OnTarget::solving(system, kernel, beginning, target, among)?;
+    Ok(Box::new(session.among(ghosts, arrays)))
 }
 
-/// A system, or a rank's part of it with a box of points of its own, by such launches, each of which is executed on the CPU instruction by instruction.
+/// A system, or a rank's part of it with a box of points of its own and what gathers what it solves for, by such launches, each of
+/// which is executed on the CPU instruction by instruction.
 ///
 /// # Errors
 /// [`Error::Unsupported`]: the system has what kernels have no instructions for.
@@ -118,8 +124,9 @@ pub fn emulated(
     (system, own): (System, Region),
     launch: &Launch,
     beginning: StartValues,
+    among: Option<Gather>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let kernel = written(&system, launch, own)?;
     let target = emulated::Emulated::new(&kernel);
-    Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
+    Ok(Box::new(OnTarget::solving(system, kernel, beginning, target, among)?))
 }

@@ -30,8 +30,8 @@ pub trait Target {
         extents: Extents,
         addresses: [u64; MOST_ADDRESSES],
     ) -> Result<(), Error>;
-    /// Gets ready for a solve; its number.
-    fn prepare_solve(&mut self, _solve: &Solve, _dtype: Dtype) -> Result<usize, Error> {
+    /// Gets ready for a solve between arrays whose points lie in such rows; its number.
+    fn prepare_solve(&mut self, _solve: &Solve, _of: (Dtype, Rows)) -> Result<usize, Error> {
         unreachable!("systems with solves are not launched on it")
     }
     /// Queues a solve, by its number: of what lies in rows of one array, into rows of another.

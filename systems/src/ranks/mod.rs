@@ -25,8 +25,8 @@ use compute::ranks::halo::Transfers;
 use compute::ranks::member::of_sum;
 use compute::ranks::part::{Part, common};
 use compute::ranks::{
-    Carrier, Cut, Exchange, Ghosted, Kind, Member, Partition, Post, Team, from_bytes, ghosts_on,
-    held,
+    Carrier, Cut, Exchange, Gather, Ghosted, Kind, Member, Partition, Post, Team, from_bytes,
+    ghosts_on, held,
 };
 use problem::boundary::Side;
 use problem::{Boundary, Depth, Error, Grid, Region, Shape};
@@ -68,9 +68,6 @@ pub fn session(
 ) -> Result<Box<dyn StepSession>, Error> {
     let on = on(engine, sharing)?;
     check(sharing, &on)?;
-    if let Err(what) = system.check_solves_nothing() {
-        return Err(Error::Split { reason: format!("{what}, of which a rank has a part") });
-    }
     if matches!(on, On::Cpu) {
         if !system.chain.allows_one() {
             let reason = "ranks take the steps of systems one at a time on the CPU".into();
@@ -85,7 +82,7 @@ pub fn session(
     let parts = setup.parts(&partition);
     let what =
         format!("parts of {} fields on {}, with their ghosts", system.fields.len(), system.shape);
-    budget::require(system, &what, sharing.here(bytes(system, &parts)))?;
+    budget::require(system, &what, sharing.here(bytes(system, &parts, &setup.on)?))?;
     let beginning = beginning()?;
     let system = system.with_sources_that_count(&beginning);
     let setup = setup.starting(&system, beginning.step);
@@ -108,12 +105,19 @@ pub fn session(
     Ok(Box::new(team::SystemTeam::new(team, &system, beginning.coefficients, told)))
 }
 
-/// Bytes of all arrays of all parts.
-fn bytes(system: &System, parts: &[Part]) -> u128 {
+/// Bytes of all arrays of all parts, and of what each takes to solve.
+fn bytes(system: &System, parts: &[Part], on: &On) -> Result<u128, Error> {
     let arrays = (system.arrays() + system.coefficients.len()) as u128;
     let points = |part: &Part| part.held.extents().map(|extent| extent as u128).iter().product();
     let points = parts.iter().map(points).fold(0, u128::saturating_add);
-    points.saturating_mul(arrays * system.dtype.bytes() as u128)
+    let of_arrays = points.saturating_mul(arrays * system.dtype.bytes() as u128);
+    let solves = match (system.has_solves(), on) {
+        (false, _) => 0,
+        // What is gathered, and the solution, as bytes and as values.
+        (true, On::Gpu { .. }) => system.part(&parts[0])?.bytes_of_whole(4),
+        (true, On::Cpu | On::Emulated) => system.part(&parts[0])?.bytes_of_solves(),
+    };
+    Ok(of_arrays.saturating_add(parts.len() as u128 * solves))
 }
 
 /// A rank's own member, which gets the values of its arrays by their number in the order of fields with their levels, then
@@ -146,11 +150,12 @@ fn own(
         Box::new(Ghosted::new(inner, exchange)) as Box<dyn StepSession>
     };
     let own = part.local(part.own);
+    let among = system.has_solves().then(|| Gather::new(post, &parts));
     let session = match &setup.on {
-        On::Cpu => through_host(cpu::session(system, beginning), transfers, arrays),
+        On::Cpu => through_host(cpu::session(system, beginning, among), transfers, arrays),
         On::Emulated => {
             let chosen = plan::emulated(&system, Request::default())?;
-            let inner = gpu::emulated((system, own), chosen.launch(), beginning)?;
+            let inner = gpu::emulated((system, own), chosen.launch(), beginning, among)?;
             through_host(inner, transfers, arrays)
         }
         On::Gpu { devices, carrier } => {
@@ -161,7 +166,8 @@ fn own(
             };
             let machine = compute::device::first()?.machine();
             let chosen = plan::on_cuda_cores(&system, machine)?;
-            gpu::part((system, own), chosen.launch(), beginning, number, ghosts, arrays)?
+            let part = (system, own, among);
+            gpu::part(part, chosen.launch(), beginning, number, ghosts, arrays)?
         }
     };
     Member::new(part, session, post)
@@ -263,7 +269,8 @@ fn launch(system: &System, machine: &Machine, partition: &Partition) -> Result<u
     let shape = Shape::new(&own[3 - system.shape.dims()..])?;
     let depth =
         |system: &System| Ok(plan::on_cuda_cores(system, machine.clone())?.launch().steps());
-    let steps = depth(&System { shape, ..system.clone() })?;
+    let solved_on = system.whole_of_solves();
+    let steps = depth(&System { shape, solved_on, ..system.clone() })?;
     let setup = Setup::new(system, (steps, steps), 0, partition.counts(), On::Emulated);
     let takes = |part: &Part| depth(&setup.system.part(part)?);
     let all = setup.parts(partition).iter().try_for_each(|part| takes(part).map(drop));

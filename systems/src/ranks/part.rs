@@ -17,6 +17,7 @@ impl System {
         let mut system = self.clone();
         system.shape = part.shape()?;
         system.origin = part.held.low;
+        system.solved_on = self.whole_of_solves();
         for field in &mut system.fields {
             field.boundary = part.boundary(&field.boundary, Side::Zero);
         }

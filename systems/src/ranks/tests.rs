@@ -85,6 +85,11 @@ fn any_cut_of_steps_with_stages_gives_the_bits_of_one_rank() {
     any_cut_of(|seed| draw::in_stages(seed, 2));
 }
 
+#[test]
+fn any_cut_of_steps_with_solves_gives_the_bits_of_one_rank() {
+    any_cut_of(|seed| draw::with_solves(seed, 2, false));
+}
+
 /// Checks cuts of systems that are drawn so.
 fn any_cut_of(draw: impl Fn(u64) -> Description) {
     let of_case = |seed: u64| {
@@ -186,6 +191,14 @@ fn parts_of_kernels_of_stages_give_the_bits_of_one_kernel() {
     assert!(cut >= 3, "{cut} of {all}");
 }
 
+#[test]
+fn parts_of_kernels_beside_solves_give_the_bits_of_one_kernel() {
+    let all = cases(24);
+    let draw = |seed| draw::with_solves(seed, 1, true);
+    let cut = cut_as_one(all, (draw, 1..2), |split| among(EngineRequest::Emulate, split, None));
+    assert!(cut >= 3, "{cut} of {all}");
+}
+
 /// Threads that find neighbours beyond sides by themselves take open sides, too.
 #[test]
 fn parts_of_kernels_of_many_arrays_give_the_bits_of_one_kernel() {
@@ -199,9 +212,20 @@ fn parts_of_kernels_of_many_arrays_give_the_bits_of_one_kernel() {
 #[test]
 #[ignore = "needs two GPUs"]
 fn two_gpus_give_the_bits_of_one() {
+    on_two_gpus((draw::near, 1..4));
+}
+
+/// What is solved for goes through this machine's memory, whatever carries ghosts.
+#[test]
+#[ignore = "needs two GPUs"]
+fn two_gpus_solve_with_the_bits_of_one() {
+    on_two_gpus((|seed| draw::with_solves(seed, 1, true), 1..2));
+}
+
+fn on_two_gpus((draw, chains): (impl Fn(u64) -> Description, Range<usize>)) {
     let all = cases(60);
     for carrier in [Carrier::Auto, Carrier::Host] {
-        let cut = cut_as_one(all, (draw::near, 1..4), |split| {
+        let cut = cut_as_one(all, (&draw, chains.clone()), |split| {
             let asked = among(EngineRequest::Cuda, split, None);
             let devices = (0..split.iter().product()).map(|rank: usize| rank % 2).collect();
             let of_all = asked.sharing.expect("they share it");

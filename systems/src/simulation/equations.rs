@@ -191,7 +191,7 @@ impl SystemSimulation {
         let session = match engine {
             EngineRequest::Emulate => {
                 let whole = counted.whole();
-                gpu::emulated((counted, whole), chosen.launch(), beginning)?
+                gpu::emulated((counted, whole), chosen.launch(), beginning, None)?
             }
             _ => chosen.open(counted, beginning)?,
         };

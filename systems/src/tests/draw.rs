@@ -261,7 +261,7 @@ impl Draw {
                 let name = format!("w{field}");
                 let value = format!("max(-1, min({}, 1))", self.expression(3));
                 let (value, boundary) = match self.solves && self.one_in(2) {
-                    true => (format!("solve(inverted, {value})"), self.sides_of_a_solve()),
+                    true => (self.solve(&value), self.sides_of_a_solve()),
                     false => (value, self.boundary()),
                 };
                 drawn = drawn.work_with(&name, value, &boundary);
@@ -504,12 +504,22 @@ impl Draw {
         Stencil::new("inverted", self.dims, taps).unwrap()
     }
 
+    /// A solve of a value, or of a field as it is.
+    fn solve(&mut self, value: &str) -> String {
+        let field = self.below(self.fields);
+        match self.below(4) {
+            0 => format!("solve(inverted, u{field})"),
+            1 if self.order != Order::ByRates => format!("solve(inverted, prev(u{field}))"),
+            _ => format!("solve(inverted, {value})"),
+        }
+    }
+
     /// Sides that solves of it take.
     fn sides_of_a_solve(&mut self) -> String {
-        let kinds = ["zero", "reflect", "edge", "symmetric"];
+        let kinds = ["zero", "reflect", "edge", "symmetric", "constant=0.5", "constant=-0.75"];
         let mut parts = Vec::new();
         for axis in &AXES[3 - self.dims..] {
-            let [low, high] = [(); 2].map(|()| kinds[self.below(4)]);
+            let [low, high] = [(); 2].map(|()| kinds[self.below(kinds.len())]);
             parts.push(match self.one_in(3) {
                 true => format!("{axis}:periodic"),
                 false => format!("{axis}-:{low},{axis}+:{high}"),

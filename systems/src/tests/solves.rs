@@ -12,7 +12,8 @@ fn system(tables: &str) -> Result<System, Error> {
     let text = format!(
         "[grid]\nsize = [8, 16]\ndtype = \"f64\"\nspacing = 0.5\n[time]\nsteps = 3\ndt = 0.1\n[stencils]\n\
          laplace = {{ derivative = \"laplace\", order = 2 }}\ndx = {{ derivative = \"x\", order = 2 }}\n\
-         implicit = {{ dense = [[0, -0.5, 0], [-0.5, 3, -0.5], [0, -0.5, 0]] }}\n{tables}"
+         implicit = {{ dense = [[0, -0.5, 0], [-0.5, 3, -0.5], [0, -0.5, 0]] }}\n\
+         wide = {{ derivative = \"laplace\", order = 4 }}\n{tables}"
     );
     System::new(&Description::parse("solves.toml", &text)?, Path::new(""))
 }
@@ -66,6 +67,35 @@ fn only_a_stencil_that_takes_the_mean_away_gives_none_back() {
     assert!(of("laplace").abs() < 1e-13);
 }
 
+/// Potentials between plates: w is 3 at one and -1 at the other, and a straight line lies between.
+#[test]
+fn constants_at_sides_are_those_of_the_solution() {
+    let of = |boundary: &str, value: &str| {
+        let tables = format!(
+            "[fields.u]\nstart = \"0\"\nboundary = \"edge\"\nnext = \"p + 0*laplace(p)\"\n[work.p]\n\
+             value = \"{value}\"\nboundary = \"{boundary}\"\n"
+        );
+        let system = system(&tables).unwrap();
+        let [cpu, emulated] = [EngineRequest::Cpu, EngineRequest::Emulate].map(|engine| {
+            let mut simulation = SystemSimulation::on(&system, engine).unwrap();
+            simulation.checked_step().unwrap();
+            simulation.field("u").unwrap()
+        });
+        assert_eq!(cpu, emulated);
+        cpu
+    };
+    let plates = of("y-:constant=3,y+:constant=-1,x:periodic", "solve(laplace, u)");
+    let inside = of("y:constant=300,x:edge", "solve(laplace, 0*u)");
+    // The number in the middle is taken off, and put back.
+    let implicit = of("y:constant=2,x:symmetric", "solve(implicit, 1 + 0*u)");
+    for at in 0..128 {
+        let line = 3.0 - 4.0 * ((at / 16) as f64 + 1.0) / 9.0;
+        assert!((plates.get(at) - line).abs() < 1e-13, "{at}: {}", plates.get(at));
+        assert_eq!(inside.get(at), 300.0);
+        assert!((1.0..2.0).contains(&implicit.get(at)));
+    }
+}
+
 /// Each stage of a method solves for its own values; u and v each wait for a solve of the other.
 #[test]
 fn solves_are_stages() {
@@ -87,8 +117,35 @@ fn solves_are_stages() {
     let coupled = "[fields.u]\nstart = \"x\"\nnext = \"p\"\n[fields.v]\nstart = \"y\"\nnext = \"q + new(u)\"\n\
                    [work.p]\nvalue = \"solve(implicit, v)\"\n[work.q]\nvalue = \"solve(implicit, dx(p))\"\n";
     let coupled = system(coupled).unwrap();
-    assert_eq!(solves(&coupled), [false, true, false, true, false]);
+    // The first is of a field as it is.
+    assert_eq!(solves(&coupled), [true, false, true, false]);
     SystemSimulation::new(&coupled).unwrap().checked_step().unwrap();
+}
+
+/// A field is solved for as it is, before anything else is computed; receivers receive what is there before.
+#[test]
+fn a_field_is_solved_for_where_it_lies() {
+    let tables = format!(
+        "{U}next = \"p\"\n[fields.v]\nstart = \"x\"\nnext = \"0.5*q + 0.5*prev(v)\"\n\
+         [work.p]\nvalue = \"solve(implicit, u)\"\nboundary = \"periodic\"\n\
+         [work.q]\nvalue = \"solve(implicit, prev(v))\"\nboundary = \"edge\"\n\
+         [[receivers]]\nfield = \"u\"\nat = [3, 5]\n"
+    );
+    let system = system(&tables).unwrap();
+    let solves: Vec<bool> = system.stages.iter().map(|stage| stage.solves).collect();
+    assert_eq!(solves, [true, true, false]);
+    let mut all = [EngineRequest::Cpu, EngineRequest::Emulate]
+        .map(|engine| SystemSimulation::on(&system, engine).unwrap());
+    for simulation in &mut all {
+        simulation.step(2).unwrap();
+        simulation.checked_step().unwrap();
+        simulation.step(1).unwrap();
+    }
+    let [a, b] = &all;
+    assert_eq!(a.records().len(), 5);
+    for (a, b) in a.records().iter().zip(b.records()) {
+        assert!((a[1] - b[1]).abs() < 1e-13, "{a:?} {b:?}");
+    }
 }
 
 #[test]
@@ -105,13 +162,18 @@ fn what_cannot_be_solved_is_told() {
         ("solve(2*u, u)", "periodic", "'solve' takes the name of a stencil"),
         ("solve(laplace)", "periodic", "'solve' takes 2 arguments, not 1"),
         ("solve(dx, u)", "periodic", "it makes 0 of waves of 2.0000 points along x"),
-        ("solve(laplace, u)", "constant=1", "add the value to the solution"),
+        ("solve(laplace, u)", "constant=sin(t)", "no solve takes a value that changes at y-"),
+        (
+            "solve(wide, u)",
+            "constant=1",
+            "constants and an edge can be imitated where it reads one point far",
+        ),
         ("solve(laplace, u)", "odd", "no solve takes odd at y-"),
         ("solve(dx, u)", "edge", "no solve takes edge at x-"),
     ] {
         let found = of(value, boundary);
         assert!(found.contains(expected), "{value}: {found}");
-        assert!(found.starts_with("line 17"), "{found}");
+        assert!(found.starts_with("line 18"), "{found}");
     }
     let next = mistake(&format!("{U}next = \"solve(laplace, u)\"\n"));
     assert!(next.contains("'solve' stands alone"), "{next}");
@@ -122,9 +184,20 @@ fn engines_that_cannot_solve_say_so() {
     let tables = format!(
         "{U}next = \"p\"\n[work.p]\nvalue = \"solve(implicit, u)\"\nboundary = \"periodic\"\n"
     );
-    let system = system(&tables).unwrap();
+    let system = self::system(&tables).unwrap();
     let refused = SystemSimulation::on(&system, EngineRequest::Fft).err().unwrap().to_string();
     assert!(refused.contains("a step has a solve, which reads all points"), "{refused}");
     SystemSimulation::on(&system, EngineRequest::Emulate).unwrap().checked_step().unwrap();
     SystemSimulation::on(&system, EngineRequest::Cpu).unwrap().checked_step().unwrap();
+    // Between values at both sides a period of 16 points has 2 * 17.
+    let between = self::system(
+        &tables.replace("u)\"\nboundary = \"periodic\"", "u)\"\nboundary = \"constant=1\""),
+    )
+    .unwrap();
+    let refused = SystemSimulation::on(&between, EngineRequest::Emulate).err().unwrap().to_string();
+    assert!(
+        refused.contains("of factors 2, 3, 5 and 7") && refused.contains("along x has 34"),
+        "{refused}"
+    );
+    SystemSimulation::on(&between, EngineRequest::Cpu).unwrap().checked_step().unwrap();
 }

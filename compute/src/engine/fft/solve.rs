@@ -12,6 +12,10 @@ use super::transform::{Factor, Transform};
 use problem::boundary::Side;
 use problem::{Boundary, Dtype, Job, Shape};
 
+mod constants;
+
+use constants::Constants;
+
 const AXES: [&str; 3] = ["z", "y", "x"];
 
 /// What is solved: for w with S(w) = f, and what lies around w.
@@ -39,15 +43,14 @@ impl Solve {
                 let side = boundary.sides[axis][end];
                 let place = || format!("{}{}", AXES[axis], ["-", "+"][end]);
                 if *found == End::Open {
+                    let what = match side {
+                        Side::Varying(_) => "a value that changes".to_owned(),
+                        Side::VaryingFlux(_) => "a slope that changes".to_owned(),
+                        other => other.to_string(),
+                    };
                     return Err(format!(
-                        "no solve takes {side} at {}: sides are periodic, or images of a stencil whose weights are \
-                         the same at both sides; zeros and an edge are images where it reads one point far",
-                        place()
-                    ));
-                }
-                if *found == End::Odd && matches!(side, Side::Constant(value) if value != 0.0) {
-                    return Err(format!(
-                        "a solve takes zeros at {}, no other value: add the value to the solution",
+                        "no solve takes {what} at {}: sides are periodic, or images of a stencil whose weights are \
+                         the same at both sides; constants and an edge can be imitated where it reads one point far",
                         place()
                     ));
                 }
@@ -65,6 +68,20 @@ impl Solve {
         let extents = self.shape.extents();
         Ok([0, 1, 2].map(|axis| Axis::new(extents[axis], [1 << 40; 2], ends[axis])))
     }
+
+    /// That it can be solved.
+    ///
+    /// # Errors
+    /// As [`Solver::new`].
+    pub fn check(&self) -> Result<(), String> {
+        Solver::between_zeros(self).map(drop)
+    }
+
+    /// Whether sides have values other than 0 that solutions depend on.
+    #[must_use]
+    pub fn has_constants(&self) -> bool {
+        self.ends().is_ok_and(|ends| Constants::of(self, &ends).are_some())
+    }
 }
 
 /// Solves on the cores of this machine, in f64.
@@ -72,6 +89,8 @@ pub struct Solver {
     axes: [Axis; 3],
     transform: Transform,
     inverse: Inverse,
+    /// The solution for f = 0, in C order, if constants at sides make one.
+    added: Option<Vec<f64>>,
 }
 
 impl Solver {
@@ -80,6 +99,14 @@ impl Solver {
     /// # Errors
     /// No torus imitates the sides, or the stencil takes waves away besides the constant.
     pub fn new(solve: &Solve) -> Result<Self, String> {
+        let mut solver = Self::between_zeros(solve)?;
+        let constants = Constants::of(solve, &solver.axes.each_ref().map(|axis| axis.ends));
+        solver.added = constants.solution(solve, |right| solver.solution(right));
+        Ok(solver)
+    }
+
+    /// With zeros in the place of constants at sides.
+    fn between_zeros(solve: &Solve) -> Result<Self, String> {
         let axes = solve.axes()?;
         let inverse = Inverse::new(&solve.stencil, &axes).map_err(|Gone(wave)| {
             let lengths = axes.each_ref().map(|axis| axis.length);
@@ -96,13 +123,28 @@ impl Solver {
                 turns.join(" and ")
             )
         })?;
-        Ok(Self { axes, transform: Transform::new(axes, solve.shape.dims()), inverse })
+        let transform = Transform::new(axes, solve.shape.dims());
+        Ok(Self { axes, transform, inverse, added: None })
     }
 
     /// Whether solutions have no mean, and the mean of what is solved for is taken off.
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.inverse.is_singular
+    }
+
+    /// What constants at sides add to each solution, in C order, if there are some.
+    #[must_use]
+    pub fn added(&self) -> Option<&[f64]> {
+        self.added.as_deref()
+    }
+
+    /// By how much what constants add can be off at a point of a solution with this value, in numbers of this unit roundoff:
+    /// it is rounded, and so is the sum.
+    #[must_use]
+    pub fn off_by_adding(&self, point: usize, value: f64, unit: f64) -> f64 {
+        let of_added = |added: &[f64]| 2.0 * unit * (added[point].abs() + value.abs());
+        self.added().map_or(0.0, of_added)
     }
 
     /// Solves in these spectra: `read` fills a row of f, given its number in C order, and `write` takes a row of w, with its
@@ -116,7 +158,12 @@ impl Solver {
     ) {
         spectra.resize(self.transform.blocks().values(), Complex64::ZERO);
         self.transform.there(spectra, &self.inverse.powers, Factor::Power, read);
-        self.transform.back(spectra, out, write);
+        let Some(added) = &self.added else { return self.transform.back(spectra, out, write) };
+        self.transform.back(spectra, out, |row, from: &[f64], to: &mut [T]| {
+            let added = added[row * from.len()..].iter();
+            let sums: Vec<f64> = from.iter().zip(added).map(|(value, more)| value + more).collect();
+            write(row, &sums, to);
+        });
     }
 
     /// The solution for f with these values in C order.
@@ -193,15 +240,16 @@ mod tests {
         let mean = f.iter().enumerate().map(|(at, f)| count(at) * f).sum::<f64>() / all;
         let mean = if solver.is_singular() { mean } else { 0.0 };
         let value = |point: [i64; 3]| {
-            let mut index = 0;
-            for axis in 0..3 {
+            // Along x first.
+            let mut at = [0; 3];
+            for axis in [2, 1, 0] {
                 let place = solve.boundary.resolve(axis, point[axis] as isize, extents[axis]);
                 match place {
-                    problem::boundary::Place::Inside(at, _) => index = index * extents[axis] + at,
+                    problem::boundary::Place::Inside(found, _) => at[axis] = found,
                     problem::boundary::Place::Value(value) => return value,
                 }
             }
-            w[index]
+            w[(at[0] * ny + at[1]) * nx + at[2]]
         };
         let of_point = |(index, f): (usize, &f64)| {
             let point = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as i64);
@@ -250,6 +298,47 @@ mod tests {
                 }
             }
         }
+        // Whatever the constants are, at each side others, beside whatever else.
+        let others = [Side::Reflect, Side::Symmetric, Side::Edge, Side::Zero, Side::Constant(-0.5)];
+        for (number, extents) in shapes.into_iter().enumerate() {
+            let shape = Shape::new(extents).unwrap();
+            let dims = shape.dims();
+            let weights = |at: usize| 0.2 + 0.1 * at as f64;
+            let corners = |centre: f64| {
+                let mut taps = Vec::new();
+                for at in 0..3usize.pow(dims as u32) {
+                    let offset = std::array::from_fn(|axis| {
+                        if axis < 3 - dims {
+                            0
+                        } else {
+                            (at / 3usize.pow(2 - axis as u32) % 3) as i32 - 1
+                        }
+                    });
+                    let far = offset.iter().filter(|along| **along != 0).count();
+                    taps.push(transform::Tap {
+                        offset,
+                        weight: if far == 0 { centre } else { weights(far) },
+                    });
+                }
+                Stencil::new("corners", dims, taps).unwrap()
+            };
+            for turn in 0..10 {
+                let side = |axis: usize, end: usize| match (turn + axis + 2 * end + number) % 3 {
+                    0 => Side::Constant(1.0 + (axis + 3 * end) as f64),
+                    1 => Side::Constant(300.25),
+                    _ => others[(turn + axis) % 5],
+                };
+                let mut sides = [0, 1, 2].map(|axis| [side(axis, 0), side(axis, 1)]);
+                if turn == 9 {
+                    sides[0] = [Side::Periodic; 2];
+                }
+                let (boundary, stencil) = (Boundary { sides }, corners(-7.5 + turn as f64 / 8.0));
+                let solve = Solve { stencil, boundary, shape };
+                seed += 1;
+                let found = residual(&solve, seed);
+                assert!(found < 2e-10, "{shape} {boundary:?} {turn}: {found:e}");
+            }
+        }
         // A stencil that is none of its mirror image goes around.
         let upwind = Stencil::dense("upwind", &[3], &[-0.4, 1.5, 0.0]).unwrap();
         let shape = Shape::new(&[31]).unwrap();
@@ -270,7 +359,9 @@ mod tests {
             Solver::new(&Solve { stencil, boundary, shape }).map(drop).unwrap_err()
         };
         let star = [1.0, -2.0, 1.0];
-        assert!(of(&star, Side::Constant(2.0)).contains("add the value"));
+        let wide = [0.5, 1.0, -3.0, 1.0, 0.5];
+        assert!(of(&wide, Side::Constant(2.0)).contains("constants and an edge can be imitated"));
+        assert!(of(&star, Side::Varying(0)).contains("no solve takes a value that changes at x-"));
         assert!(of(&star, Side::Odd).contains("no solve takes"));
         assert!(of(&[-1.0, 1.0, 0.0], Side::Reflect).contains("no solve takes"));
         let slope = of(&[-0.5, 0.0, 0.5], Side::Periodic);

@@ -14,10 +14,9 @@ use transform::spectral::double::Double;
 
 use super::torus::Torus;
 use crate::fft::torus::Group;
-use compute::device::plane::layout;
 use compute::device::{Device, Launch, Memory, Order, Plane, Rows};
 use compute::engine::fft::on_gpu::tables::Columns;
-use compute::engine::fft::on_gpu::transforms::{AllLines, Shift, Transforms};
+use compute::engine::fft::on_gpu::transforms::{AllLines, Points, Shift, Transforms};
 use problem::Error;
 
 /// Bytes of a complex value.
@@ -76,7 +75,6 @@ impl Mix {
         levels: &Levels,
         sources: &[usize],
         torus: Torus,
-        shape: problem::Shape,
     ) -> Result<Self, Error> {
         let lengths = torus.spectra.lengths();
         // How many steps is said when it is launched.
@@ -120,14 +118,8 @@ impl Mix {
         };
         let [along_z, along_y] = &along;
         let places = along.each_ref().map(|words| (words.len() / 3) as u32);
-        let transforms = Transforms::<F64>::new(
-            device,
-            torus.spectra.clone(),
-            layout(shape),
-            lines,
-            &columns,
-            None,
-        )?;
+        let transforms =
+            Transforms::<F64>::new(device, torus.spectra.clone(), lines, &columns, None)?;
         let pitch = transforms.pitch;
         let mut launch = Coupled {
             roots: table(&roots)?,
@@ -184,7 +176,7 @@ impl Mix {
     ) -> Result<(), Error> {
         let (of, spectrum) = (&self.torus.spectra, self.spectrum(spectra, number));
         let (narrow, [z, y, _]) = (self.rows_of(spectrum, work), &of.axes);
-        self.transforms.rows_there(device, plane, narrow, Shift::constant(taken))?;
+        self.transforms.rows_there(device, Points::of(plane), narrow, Shift::constant(taken))?;
         let along = |places, axis, values| {
             self.transforms.along(device, places, axis, values, (THERE, ptr::null()))
         };
@@ -224,7 +216,7 @@ impl Mix {
                 along([narrow, self.beside(narrow), narrow], 1, [y.length, y.points])?;
             }
         }
-        self.transforms.rows_back(device, narrow, plane, Shift::constant(taken))
+        self.transforms.rows_back(device, narrow, Points::of(plane), Shift::constant(taken))
     }
 
     /// Where whole columns of planes lie that have images and are cut.

@@ -198,13 +198,7 @@ impl Jumper {
     }
 
     /// Gets ready for a torus.
-    fn ready(
-        &mut self,
-        device: &dyn Device,
-        room: &mut Room,
-        shape: Shape,
-        torus: Torus,
-    ) -> Result<(), Error> {
+    fn ready(&mut self, device: &dyn Device, room: &mut Room, torus: Torus) -> Result<(), Error> {
         let spectra = self.levels.variables() + self.sources.len();
         room.prepare(device, &torus, spectra)?;
         if self.mix.as_ref().is_some_and(|mix| mix.torus == torus) {
@@ -214,7 +208,7 @@ impl Jumper {
         self.mix = None;
         self.lengths = torus.spectra.lengths();
         let sources: Vec<usize> = self.sources.iter().map(|(own, _)| *own).collect();
-        self.mix = Some(Mix::new(device, &self.group, &self.levels, &sources, torus, shape)?);
+        self.mix = Some(Mix::new(device, &self.group, &self.levels, &sources, torus)?);
         Ok(())
     }
 
@@ -282,7 +276,7 @@ impl Jumper {
         loop {
             let count = most.min(left);
             let torus = Torus::of(&self.group, dims, count, shared).expect("of no more steps");
-            self.ready(device, room, shape, torus)?;
+            self.ready(device, room, torus)?;
             let (off, errors) = self.piece(device, room, [from, to], count)?;
             (left, from) = (left - count, to);
             if left == 0 {
@@ -367,7 +361,7 @@ impl OnGpu {
             let most = Torus::steps_at_once(&jumper.group, dims, steps, shared);
             let torus = most.and_then(|most| Torus::of(&jumper.group, dims, most, shared));
             if let Some(torus) = torus {
-                jumper.ready(&**device, room, *shape, torus)?;
+                jumper.ready(&**device, room, torus)?;
             }
         }
         Ok(())

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system's arrays and tables on what launches its kernel, and its launches.
 
-use std::collections::BTreeMap;
-
 use kernels_gpu::layout::Grid2d;
 use kernels_gpu::wide2d::Launch;
 use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
@@ -22,10 +20,13 @@ use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
 use compute::engine::Session;
 use compute::engine::on_gpu::Ghosts;
+use compute::ranks::Gather;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Region, Values, with_dtype, with_values};
+use solves::Solves;
 use totals::Reducing;
 
+mod solves;
 mod stepping;
 mod totals;
 
@@ -51,8 +52,7 @@ pub struct OnTarget<T> {
     fields: Vec<Vec<usize>>,
     coefficients: Vec<usize>,
     works: Vec<usize>,
-    /// The solve of each stage that is one.
-    solves: BTreeMap<usize, usize>,
+    solves: Solves,
     /// The numbers of some steps.
     numbers: usize,
     /// For how many steps there is room.
@@ -82,7 +82,18 @@ impl<T: Target> OnTarget<T> {
         system: System,
         kernel: Kernel,
         beginning: StartValues,
+        target: T,
+    ) -> Result<Self, Error> {
+        Self::solving(system, kernel, beginning, target, None)
+    }
+
+    /// Of a rank's part with what gathers what it solves for.
+    pub fn solving(
+        system: System,
+        kernel: Kernel,
+        beginning: StartValues,
         mut target: T,
+        among: Option<Gather>,
     ) -> Result<Self, Error> {
         let bytes = kernel.geometry.values() * system.dtype.bytes();
         let whole = rows(&kernel.geometry, system.dtype, Region::whole(system.shape));
@@ -107,10 +118,7 @@ impl<T: Target> OnTarget<T> {
         }
         let works = system.works.iter().map(|_| target.allocate("work fields", bytes));
         let works = works.collect::<Result<_, _>>()?;
-        let solves = system.solves().map(|(stage, solve, _)| {
-            Ok::<_, Error>((stage, target.prepare_solve(&solve, system.dtype)?))
-        });
-        let solves = solves.collect::<Result<_, _>>()?;
+        let solves = Solves::new((&system, whole), &mut target, among)?;
         let own = numbers(system.dtype);
         let count = (system.program.scalars.len() + system.sources.len()).max(1);
         let steps = kernel.tile.map_or(1, |tile| tile.steps);
@@ -287,12 +295,10 @@ impl<T: Target> OnTarget<T> {
         let numbers = self.numbers(done, steps, &reduced)?;
         self.sweep(numbers)?;
         for stage in 0..=self.kernel.after.len() {
-            if let Some(solve) = self.solves.get(&stage) {
+            if self.solves.has(stage) {
                 let kernel = self.kernel_of(stage);
-                let arrays = [kernel.arrays[0], kernel.written[0]].map(|array| self.array(array));
-                let whole = self.system.whole();
-                let rows = rows(&kernel.geometry, self.system.dtype, whole);
-                self.target.solve(*solve, arrays, rows)?;
+                let from_to = [kernel.arrays[0], kernel.written[0]];
+                self.solve(stage, from_to)?;
                 continue;
             }
             let addresses = self.addresses(stage, (numbers, slot), steps);

@@ -15,14 +15,14 @@ use num_complex::Complex64;
 use transform::spectral::Powers;
 
 use super::super::{jump as on_cpu, torus as cpu_torus};
-use super::Abilities;
 use super::rim::Stepped;
 use super::tables::{Part, factors, images};
 use super::torus::Torus;
-use super::transforms::{AllLines, Shift, Transforms};
+use super::transforms::{AllLines, Points, Shift, Transforms};
+use super::{Abilities, part_bytes};
 use crate::device::plane::layout;
-use crate::device::{Device, Memory, Plane, Sharing};
-use problem::{Dtype, Error, Grid, Job, Shape, Values};
+use crate::device::{Device, Memory, Plane, Rows, Sharing};
+use problem::{Dtype, Error, Job, Shape};
 
 /// A jump, of whatever element type.
 pub trait Launches {
@@ -45,12 +45,24 @@ pub trait Launches {
         planes: [&Plane; 2],
         spectra: &Memory,
     ) -> Result<(), Error>;
+
+    /// Queues its transforms from the points of one grid to those of another: all of it where nothing is stepped besides.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn transform(
+        &self,
+        device: &dyn Device,
+        points: [Points; 2],
+        spectra: &Memory,
+    ) -> Result<(), Error>;
 }
 
 /// What is done about constants around the grid.
 pub(super) struct Constants {
     lift: Lift,
-    added: Option<Plane>,
+    /// As the points lie that it is added to.
+    added: Option<Memory>,
     error: f64,
 }
 
@@ -71,22 +83,46 @@ impl Constants {
         drop(spectra);
         let (first, slope, axis) = lift.parts();
         let lift = Lift { first, slope, axis: axis as u32 };
-        let added = field.map(|field| {
-            let (dtype, values) = match job.dtype {
-                Dtype::F64 => (Dtype::F64, Values::F64(field)),
-                _ => {
-                    (Dtype::F32, Values::F32(field.into_iter().map(|value| value as f32).collect()))
-                }
-            };
-            let mut plane = Plane::new(device, job.shape, dtype)?;
-            plane.upload(device, &Grid { shape: job.shape, values })?;
-            Ok::<Plane, Error>(plane)
+        let of = layout(job.shape);
+        let field = field.map(|field| {
+            let of = [of.pitch(), of.plane_rows()];
+            Self::field(device, &field, (job.shape, job.dtype), of)
         });
-        Ok(Self { lift, added: added.transpose()?, error })
+        let added = match field {
+            Some(constants) => constants?.added,
+            None => None,
+        };
+        Ok(Self { lift, added, error })
+    }
+
+    /// A field that is added, of a grid with values of a type, whose points lie with so many values from row to row, and so many
+    /// rows from plane to plane.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn field(
+        device: &dyn Device,
+        field: &[f64],
+        (shape, dtype): (Shape, Dtype),
+        [pitch, plane_rows]: [u32; 2],
+    ) -> Result<Self, Error> {
+        let [planes, rows, columns] = shape.extents();
+        let bytes = part_bytes(dtype);
+        let row_pitch = pitch as usize * bytes;
+        let plane_pitch = row_pitch * plane_rows as usize;
+        let (start, width) = (0, columns * bytes);
+        let memory = device.allocate("a field that is added", planes * plane_pitch)?;
+        let values: Vec<u8> = match dtype {
+            Dtype::F64 => bytemuck::cast_slice(field).to_vec(),
+            _ => field.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect(),
+        };
+        let rows = Rows { start, width, rows, row_pitch, planes, plane_pitch };
+        device.write(&memory, rows, &values)?;
+        Ok(Self { added: Some(memory), ..Self::none() })
     }
 
     fn added(&self) -> *const u8 {
-        self.added.as_ref().map_or(ptr::null(), Plane::origin)
+        self.added.as_ref().map_or(ptr::null(), Memory::as_ptr)
     }
 }
 
@@ -195,12 +231,12 @@ where
             None => None,
         };
         let layout = layout(shape);
-        let transforms = Transforms::new(device, spectra.clone(), layout, lines, &waves, beside)?;
+        let transforms = Transforms::new(device, spectra.clone(), lines, &waves, beside)?;
         let complex = !powers.is_real();
         Ok(Self { torus, layout, transforms, factors, complex, constants, rim })
     }
 
-    fn tiles(&self, device: &dyn Device, from: &Plane, to: &Plane) -> Result<(), Error> {
+    fn tiles(&self, device: &dyn Device, [from, to]: [Points; 2]) -> Result<(), Error> {
         let (transforms, axis) = (&self.transforms, &self.torus.spectra.axes[2]);
         let beside = axis.length - axis.points.min(axis.length);
         let [skipped, after, kept] = match self.torus.kept {
@@ -219,14 +255,13 @@ where
             complex: self.complex.into(),
         };
         let call = E::TILES.with((
-            from.origin(),
-            to.origin_mut(),
+            from.origin.cast_const().cast(),
+            to.origin.cast(),
             transforms.lines.row.stages(Part::Whole),
             transforms.pairs.halves(),
             tiles,
         ));
-        // As the kernel's contract demands, as all launches below: tables for these lengths, and two different planes of
-        // one size.
+        // As the kernel's contract demands, as all launches below: tables for these lengths, and two different grids.
         let lines = (&transforms.lines.row, Part::Whole, 1);
         transforms.queue(device, &call, tiles.blocks(), lines, transforms.row_bytes())
     }
@@ -257,26 +292,19 @@ where
     ) -> Result<(), Error> {
         let [from, to] = planes;
         Plane::check_pair(from, to, self.layout, E::BYTES as usize);
-        if self.layout.dims == 1 {
-            self.tiles(device, from, to)?;
-        } else {
-            self.transform(device, planes, spectra)?;
-        }
+        self.transform(device, planes.map(Points::of), spectra)?;
         self.rim.iter().try_for_each(|slab| slab.launch::<E>(device, planes))
     }
-}
 
-impl<E> Jump<E>
-where
-    E: rows::Kernels + tiles::Kernels + boxes::Kernels,
-    <E as Element>::Real: columns::Kernels,
-{
     fn transform(
         &self,
         device: &dyn Device,
-        [from, to]: [&Plane; 2],
+        [from, to]: [Points; 2],
         spectra: &Memory,
     ) -> Result<(), Error> {
+        if self.layout.dims == 1 {
+            return self.tiles(device, [from, to]);
+        }
         let Self { torus: Torus { spectra: of, .. }, transforms, constants, .. } = self;
         let [z, y, _] = &of.axes;
         let shift = Shift { lift: constants.lift, added: constants.added() };

@@ -7,19 +7,20 @@ use transform::spectral::{Axis, LeftOut, Lengths, Powers};
 use super::jump::{Constants, Jump, Launches};
 use super::spectra::{LONGEST_COLUMN, Spectra, most_values};
 use super::torus::Torus;
+use super::transforms::Points;
 use super::{part_bytes, unit};
-use crate::device::plane::layout;
-use crate::device::{Device, Memory, Plane};
-use crate::engine::fft::solve::Solve;
+use crate::device::{Device, Memory, Rows};
+use crate::engine::fft::solve::{Solve, Solver};
 use problem::memory::Bytes;
-use problem::{Dtype, Error, Shape};
+use problem::{Dtype, Error};
 
-/// A solve on a device: of what one plane holds, into another one.
+/// A solve on a device: of what one array holds, into another one whose points lie as those of the first.
 pub struct OnDevice {
     launches: Box<dyn Launches>,
-    /// What is solved for, and the solution.
-    planes: [Plane; 2],
     spectra: Memory,
+    dtype: Dtype,
+    /// Bytes from row to row, and from plane to plane.
+    pitches: [usize; 2],
 }
 
 /// The torus of a solve, at lengths that kernels transform.
@@ -51,31 +52,46 @@ fn torus(solve: &Solve, dtype: Dtype, shared_bytes: u32) -> Result<Torus, String
     Ok(Torus { spectra, steps: 1, kept: None, slabs: Vec::new(), left_out })
 }
 
-/// Bytes of a GPU's memory that a solve takes: two planes, spectra, and a factor for each wave.
+/// Bytes of a GPU's memory that a solve takes: spectra, a factor for each wave, and what constants at sides add.
 ///
 /// # Errors
 /// Why a GPU with so much shared memory for a block does not solve it.
 pub fn bytes(solve: &Solve, dtype: Dtype, shared_bytes: u32) -> Result<u128, String> {
     let torus = torus(solve, dtype, shared_bytes)?;
-    let planes = 2 * layout(solve.shape).elements() as u128 * dtype.bytes() as u128;
-    let numbers = 2 * torus.spectra.values() + torus.factors(&solve.stencil);
-    Ok(planes + numbers as u128 * part_bytes(dtype) as u128)
+    let added = if solve.has_constants() { solve.shape.points() } else { 0 };
+    let numbers = 2 * torus.spectra.values() + torus.factors(&solve.stencil) + added;
+    Ok(numbers as u128 * part_bytes(dtype) as u128)
 }
 
 impl OnDevice {
-    /// Makes all that a solve needs.
+    /// Makes all that a solve needs, between arrays whose points lie in such rows.
     ///
     /// # Errors
     /// The device refuses, or does not solve it ([`bytes`]).
-    pub fn new(device: &dyn Device, solve: &Solve, dtype: Dtype) -> Result<Self, Error> {
-        let torus = torus(solve, dtype, device.shared_bytes())
-            .map_err(|reason| Error::Unsupported { engine: "cuda", reason })?;
-        let plane = || Plane::new(device, solve.shape, dtype);
-        let planes = [plane()?, plane()?];
+    ///
+    /// # Panics
+    /// With rows that do not hold pairs of values.
+    pub fn new(
+        device: &dyn Device,
+        solve: &Solve,
+        (dtype, rows): (Dtype, Rows),
+    ) -> Result<Self, Error> {
+        let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
+        let torus = torus(solve, dtype, device.shared_bytes()).map_err(unsupported)?;
         let spectra = torus.spectra.values() * 2 * part_bytes(dtype);
         let spectra = device.allocate("spectra", spectra.max(16))?;
         let powers = Powers::inverse(&solve.stencil, torus.spectra.lengths());
-        let (shape, besides) = (solve.shape, (Constants::none(), Vec::new()));
+        let pitches = [rows.row_pitch, rows.plane_pitch];
+        let constants = match solve.has_constants() {
+            false => Constants::none(),
+            true => {
+                let solver = Solver::new(solve).map_err(unsupported)?;
+                let added = solver.added().expect("constants add something");
+                let of = [pitches[0] / dtype.bytes(), pitches[1] / pitches[0]];
+                Constants::field(device, added, (solve.shape, dtype), of.map(|it| it as u32))?
+            }
+        };
+        let (shape, besides) = (solve.shape, (constants, Vec::new()));
         let launches: Box<dyn Launches> = match dtype {
             Dtype::F64 => {
                 Box::new(Jump::<F64>::multiplying(device, shape, torus, &powers, besides)?)
@@ -90,34 +106,27 @@ impl OnDevice {
                 Box::new(Jump::<Bf16>::multiplying(device, shape, torus, &powers, besides)?)
             }
         };
-        Ok(Self { launches, planes, spectra })
+        Ok(Self { launches, spectra, dtype, pitches })
     }
 
-    /// Points of its grid.
-    #[must_use]
-    pub fn shape(&self) -> Shape {
-        self.planes[0].shape()
-    }
-
-    /// The plane of what is solved for.
-    #[must_use]
-    pub fn given(&self) -> &Plane {
-        &self.planes[0]
-    }
-
-    /// The plane of the solution.
-    #[must_use]
-    pub fn solution(&self) -> &Plane {
-        &self.planes[1]
-    }
-
-    /// Queues that it is solved.
+    /// Queues that it is solved: of what lies in these rows of one array, into those of another.
     ///
     /// # Errors
     /// The device refuses.
-    pub fn launch(&self, device: &dyn Device) -> Result<(), Error> {
-        let [given, solution] = &self.planes;
-        self.launches.launch(device, [given, solution], &self.spectra)
+    ///
+    /// # Panics
+    /// With other rows than it was made for, or one array.
+    pub fn launch(
+        &self,
+        device: &dyn Device,
+        [given, solution]: [&Memory; 2],
+        rows: Rows,
+    ) -> Result<(), Error> {
+        assert_eq!([rows.row_pitch, rows.plane_pitch], self.pitches, "the rows it was made for");
+        assert_ne!(given.address(), solution.address(), "f and the solution are two arrays");
+        let bytes = self.dtype.bytes();
+        let points = [given, solution].map(|array| Points::in_rows(array, rows, bytes));
+        self.launches.transform(device, points, &self.spectra)
     }
 }
 
@@ -125,11 +134,8 @@ impl OnDevice {
 mod tests {
     use super::*;
     use crate::device::Emulator;
-    use crate::engine::fft::solve::Solver;
     use problem::boundary::Side;
-    use problem::region::Region;
-    use problem::values::Element;
-    use problem::{Boundary, Grid, Values, with_values};
+    use problem::{Boundary, Shape};
     use transform::{Stencil, Tap};
 
     fn star(dims: usize, centre: f64) -> Stencil {
@@ -148,7 +154,7 @@ mod tests {
     fn kernels_solve_as_the_cores_do() {
         let device: &dyn Device = &Emulator::new();
         let shapes: [&[usize]; 4] = [&[24], &[10, 14], &[9, 15], &[4, 6, 8]];
-        let sides = [Side::Periodic, Side::Symmetric, Side::Zero];
+        let sides = [Side::Periodic, Side::Symmetric, Side::Zero, Side::Constant(300.5)];
         for (number, extents) in shapes.into_iter().enumerate() {
             let shape = Shape::new(extents).unwrap();
             for side in sides {
@@ -157,24 +163,44 @@ mod tests {
                     let stencil = star(shape.dims(), centre - 0.25 * (number % 2) as f64);
                     let boundary = Boundary { sides: [[side; 2]; 3] };
                     let solve = Solve { stencil, boundary, shape };
-                    let Ok(mut on_device) = OnDevice::new(device, &solve, dtype) else {
+                    // As arrays of steps lie: some values before the first point, and gaps between rows.
+                    let [nz, ny, nx] = shape.extents();
+                    let (size, pitch) = (dtype.bytes(), nx.next_multiple_of(2) + 2 * number);
+                    let rows = Rows {
+                        start: 6 * size,
+                        width: nx * size,
+                        rows: ny,
+                        row_pitch: pitch * size,
+                        planes: nz,
+                        plane_pitch: (ny + number % 2) * pitch * size,
+                    };
+                    let Ok(on_device) = OnDevice::new(device, &solve, (dtype, rows)) else {
                         // Odd lengths of rows, and those with other factors.
                         assert!(bytes(&solve, dtype, device.shared_bytes()).is_err());
                         continue;
                     };
                     let f: Vec<f64> =
                         (0..shape.points()).map(|at| ((at * 37 % 101) as f64).sin()).collect();
-                    let values = match dtype {
-                        Dtype::F64 => Values::F64(f.clone()),
-                        _ => Values::F32(f.iter().map(|value| *value as f32).collect()),
+                    let arrays = ["f", "w"].map(|name| {
+                        device.allocate(name, rows.start + nz * rows.plane_pitch).unwrap()
+                    });
+                    let written: Vec<u8> = match dtype {
+                        Dtype::F64 => f.iter().flat_map(|value| value.to_ne_bytes()).collect(),
+                        _ => f.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect(),
                     };
-                    on_device.planes[0].upload(device, &Grid { shape, values }).unwrap();
-                    on_device.launch(device).unwrap();
+                    device.write(&arrays[0], rows, &written).unwrap();
+                    on_device.launch(device, arrays.each_ref(), rows).unwrap();
                     device.wait().unwrap();
-                    let solution = on_device.solution();
-                    let found = solution.read(device, Region::whole(shape)).unwrap();
+                    let mut found = vec![0; written.len()];
+                    device.read(&arrays[1], rows, &mut found).unwrap();
+                    let found: Vec<f64> = match dtype {
+                        Dtype::F64 => bytemuck::pod_collect_to_vec(&found),
+                        _ => {
+                            let single: Vec<f32> = bytemuck::pod_collect_to_vec(&found);
+                            single.into_iter().map(f64::from).collect()
+                        }
+                    };
                     let mut expected = vec![0.0; f.len()];
-                    let nx = shape.extents()[2];
                     let read = |row: usize, to: &mut [f64]| {
                         to.copy_from_slice(&f[row * nx..][..nx]);
                     };
@@ -182,9 +208,6 @@ mod tests {
                     let solver = Solver::new(&solve).unwrap();
                     solver.solve(&mut Vec::new(), &read, &mut expected, write);
                     let largest = expected.iter().fold(0.0f64, |most, it| most.max(it.abs()));
-                    let found: Vec<f64> = with_values!(&found, values => {
-                        values.iter().map(|value| Element::to_f64(*value)).collect()
-                    });
                     for (found, expected) in found.iter().zip(&expected) {
                         let off = (found - expected).abs();
                         assert!(off <= unit * largest, "{shape} {side} {dtype}: {off:e}");

@@ -7,7 +7,6 @@ use std::ptr;
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::MOST_REGISTERS;
 use kernels_gpu::element::{Element, Real};
-use kernels_gpu::layout::Layout;
 use kernels_gpu::spectral::Lift;
 use kernels_gpu::spectral::columns::{self, BACK, Columns, THERE};
 use kernels_gpu::spectral::rows::{self, Rows};
@@ -15,7 +14,7 @@ use kernels_gpu::spectral::rows::{self, Rows};
 use super::Spectra;
 use super::tables::{self, Lines, Pairs, Part, images};
 use super::threads::threads;
-use crate::device::{Device, Launch, Memory, Order, Plane};
+use crate::device::{Device, Launch, Memory, Order, Plane, Rows as Bytes};
 use problem::Error;
 
 /// Lines of complex values for the axes of a torus: half as long as rows, and the other two (z, y).
@@ -54,10 +53,49 @@ pub struct Transforms<E> {
     pub count: usize,
     /// Complex values from one row of spectra to the next.
     pub pitch: usize,
-    layout: Layout,
     /// Beyond the points of each axis.
     images: [Memory; 3],
     element: PhantomData<E>,
+}
+
+/// Where the points of a grid lie in a device's memory. Rows begin where two values can be loaded at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Points {
+    /// The first one.
+    pub origin: *mut u8,
+    /// Values from one row to the next.
+    pub pitch: u32,
+    /// Rows from one plane to the next.
+    pub plane_rows: u32,
+}
+
+impl Points {
+    /// Those of a plane.
+    pub fn of(plane: &Plane) -> Self {
+        let layout = plane.layout();
+        let (pitch, plane_rows) = (layout.pitch(), layout.plane_rows());
+        Self { origin: plane.origin_mut(), pitch, plane_rows }
+    }
+
+    /// Those in rows of a memory, with values of so many bytes.
+    ///
+    /// # Panics
+    /// Where they do not lie in it, or as kernels take them.
+    pub fn in_rows(memory: &Memory, rows: Bytes, bytes: usize) -> Self {
+        rows.check(memory);
+        let begins = [memory.address() as usize + rows.start, rows.row_pitch, rows.plane_pitch];
+        assert!(
+            begins.iter().all(|at| at.is_multiple_of(2 * bytes)),
+            "{rows:?} hold pairs of values"
+        );
+        let of =
+            |all: usize, unit: usize| u32::try_from(all / unit).expect("coordinates have 32 bits");
+        Self {
+            origin: memory.as_mut_ptr::<u8>().wrapping_add(rows.start),
+            pitch: of(rows.row_pitch, bytes),
+            plane_rows: of(rows.plane_pitch, rows.row_pitch),
+        }
+    }
 }
 
 /// What is taken off rows on the way there, and added on the way back besides.
@@ -65,7 +103,7 @@ pub struct Transforms<E> {
 pub struct Shift {
     /// Straight along one axis.
     pub lift: Lift,
-    /// In the grid's layout, or null.
+    /// As the grid's points lie, or null.
     pub added: *const u8,
 }
 
@@ -89,7 +127,6 @@ where
     pub fn new(
         device: &dyn Device,
         spectra: Spectra,
-        layout: Layout,
         lines: AllLines,
         waves: &tables::Columns,
         beside: Option<Memory>,
@@ -102,7 +139,7 @@ where
             None => axis(2)?,
         };
         let images = [axis(0)?, axis(1)?, beside];
-        Ok(Self { spectra, lines, pairs, count, pitch, layout, images, element: PhantomData })
+        Ok(Self { spectra, lines, pairs, count, pitch, images, element: PhantomData })
     }
 
     /// Where rows have their images from.
@@ -115,7 +152,7 @@ where
         rows::shared_bytes(self.spectra.half() as u32, 2 * E::Real::BYTES)
     }
 
-    fn rows(&self, Shift { lift, added }: Shift) -> Rows {
+    fn rows(&self, of: Points, Shift { lift, added }: Shift) -> Rows {
         let [_, y, x] = &self.spectra.axes;
         Rows {
             images: self.beside(),
@@ -123,26 +160,32 @@ where
             lift,
             points: x.points as u32,
             rows: y.points as u32,
-            pitch: self.layout.pitch(),
-            plane_rows: self.layout.plane_rows(),
+            pitch: of.pitch,
+            plane_rows: of.plane_rows,
             spectra_pitch: self.pitch as u32,
             spectra_rows: self.spectra.rows() as u32,
         }
     }
 
-    /// Rows of a plane to spectra.
+    /// Rows of a grid to spectra.
     ///
     /// # Errors
     /// The device refuses.
     pub fn rows_there(
         &self,
         device: &dyn Device,
-        from: &Plane,
+        from: Points,
         to: *mut u8,
         shift: Shift,
     ) -> Result<(), Error> {
         let (stages, halves) = (self.lines.row.stages(Part::Whole), self.pairs.halves());
-        let call = E::THERE.with((from.origin(), to, stages, halves, self.rows(shift)));
+        let call = E::THERE.with((
+            from.origin.cast_const().cast(),
+            to,
+            stages,
+            halves,
+            self.rows(from, shift),
+        ));
         self.of_rows(device, &call)
     }
 
@@ -154,17 +197,17 @@ where
         &self,
         device: &dyn Device,
         from: *const u8,
-        to: &Plane,
+        to: Points,
         shift: Shift,
     ) -> Result<(), Error> {
         let (stages, halves) = (self.lines.row.stages(Part::Whole), self.pairs.halves());
-        let call = E::BACK.with((from, to.origin_mut(), stages, halves, self.rows(shift)));
+        let call = E::BACK.with((from, to.origin.cast(), stages, halves, self.rows(to, shift)));
         self.of_rows(device, &call)
     }
 
     fn of_rows(&self, device: &dyn Device, call: &dyn AnyCall) -> Result<(), Error> {
         let [z, y, _] = &self.spectra.axes;
-        // As the kernels' contracts demand, as all launches below: tables for these lengths, and planes of this layout.
+        // As the kernels' contracts demand, as all launches below: tables for these lengths, and points that lie so.
         let lines = (&self.lines.row, Part::Whole, 1);
         self.queue(device, call, (z.points * y.points) as u32, lines, self.row_bytes())
     }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A session of a system on the cores of this machine.
+
+use std::time::{Duration, Instant};
+
+use super::stored::Stored;
+use super::{Cpu, View, convert};
+use crate::evaluate;
+use crate::expression::Array;
+use crate::places::Places;
+use crate::reduced;
+use crate::session::StepSession;
+use compute::engine::cpu::padded::Padded;
+use compute::engine::cpu::time_copies;
+use compute::engine::{Session, State};
+use compute::ranks::Gather;
+use problem::region::Region;
+use problem::values::Element;
+use problem::{Clock, Dtype, Error, Shape, Values};
+
+/// The system, and of a rank's part what gathers arrays of all ranks.
+pub struct OnCpu<T: Stored> {
+    pub cpu: Cpu<T>,
+    pub among: Option<Gather>,
+}
+
+impl<T: Stored> Session for OnCpu<T> {
+    fn device(&self) -> String {
+        compute::engine::cpu::device()
+    }
+
+    fn shape(&self) -> Shape {
+        self.cpu.system.shape
+    }
+
+    fn dtype(&self) -> Dtype {
+        self.cpu.system.dtype
+    }
+
+    fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        let start = Instant::now();
+        let mut left = steps;
+        while left > 0 {
+            let steps = left.min(self.cpu.depth);
+            self.cpu.pass(steps, self.among.as_ref())?;
+            left -= steps;
+        }
+        Ok(start.elapsed())
+    }
+
+    fn read(&mut self, array: usize, _: State, region: Region) -> Result<Values, Error> {
+        let padded = self.cpu.array(self.cpu.numbered[array]);
+        Ok(T::wrap(padded.get(region)).cast(self.cpu.system.dtype))
+    }
+
+    fn write(&mut self, array: usize, region: Region, values: &Values) -> Result<(), Error> {
+        let cpu = &mut self.cpu;
+        let Array::Field { field, level } = cpu.numbered[array] else {
+            unreachable!("coefficients have no number")
+        };
+        let parallel = cpu.parallel();
+        let padded = &mut cpu.arrays.fields[field][level];
+        padded.put(region, &convert(values));
+        if let Some(halo) = &cpu.halos[field] {
+            halo.close(padded, parallel);
+        }
+        Ok(())
+    }
+
+    fn reduce(&mut self, region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        Ok(Some(reduced::reduce(&self.cpu.system, &View(&self.cpu), region, self.cpu.done)))
+    }
+
+    fn take_totals(&mut self, reduced: &[f64]) {
+        self.cpu.totals = Some(reduced.to_vec());
+    }
+
+    fn take_back(&mut self) -> Result<(), Error> {
+        self.cpu.arrays.fields.iter_mut().for_each(|levels| levels.rotate_left(1));
+        self.cpu.done -= 1;
+        Ok(())
+    }
+
+    fn take_clock(&mut self, clock: Clock) {
+        self.cpu.system.clock = clock;
+    }
+
+    fn copy(&mut self, count: usize) -> Result<Duration, Error> {
+        let mut spare =
+            (self.cpu.arrays.fields[0].len() < 2).then(|| Padded::new(self.cpu.layouts.fields[0]));
+        let mut arrays = self.cpu.arrays.fields[0].iter_mut().chain(&mut spare);
+        let [first, second] = [(); 2].map(|()| arrays.next().expect("two arrays").any_values());
+        Ok(time_copies([first, second], count))
+    }
+}
+
+impl<T: Stored> StepSession for OnCpu<T> {
+    fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
+        Ok(Box::new(View(&self.cpu)))
+    }
+
+    fn engine(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn arithmetic(&self) -> String {
+        let (dtype, computed) = (self.cpu.system.dtype, T::Computed::DTYPE);
+        let kept =
+            if T::DTYPE == dtype { String::new() } else { format!(", kept as {}", T::DTYPE) };
+        format!("{dtype} values{kept}, {computed} arithmetic")
+    }
+
+    fn value_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+}
