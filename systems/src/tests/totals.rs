@@ -229,6 +229,34 @@ fn kernels_reduce_to_the_bits_of_this_machine() {
     });
 }
 
+/// Rows that are longer than what a block takes at once, of values of any size, also from a point on that is no multiple of what is
+/// loaded together.
+#[test]
+fn kernels_reduce_long_rows_to_the_bits_of_this_machine() {
+    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+        for (size, reads) in [([1, 3001], "u"), ([3, 1100], "u"), ([2, 1030], "wide(u)")] {
+            let description = Description::new(&size)
+                .dtype(dtype)
+                .derivative("wide", "xx", 4)
+                .field(FieldText::new("u", "sin(x) + y", "u - 0.1*u*u").boundary("edge"))
+                .total("all", format!("sum({reads}^2 + x)"))
+                .total("ends", format!("max({reads}) - min({reads})"));
+            let system = System::new(&description, Path::new("")).unwrap();
+            let mut alone = SystemSimulation::on(&system, EngineRequest::Emulate).unwrap();
+            assert_equal_bits(&mut alone, &format!("{dtype}: {size:?}, {reads}"));
+            let sharing = Sharing { split: Some([1, 1, 2]), ..Sharing::among(Ranks::Threads(2)) };
+            let (engine, sharing) = (EngineRequest::Emulate, Some(sharing));
+            let asked = Asked { engine, sharing, ..Asked::default() };
+            let mut shared = SystemSimulation::asked(&system, &asked).unwrap();
+            for _ in 0..2 {
+                let totals = [&mut alone, &mut shared].map(|it| it.totals().unwrap());
+                assert_eq!(totals[0], totals[1], "{dtype}: {size:?}, {reads}");
+                [&mut alone, &mut shared].map(|it| it.step(1).unwrap());
+            }
+        }
+    }
+}
+
 /// A step that waits for totals does not overwrite those of an earlier look.
 #[test]
 fn rows_of_totals_that_equations_are_made_of_are_those_of_single_steps() {
