@@ -13,7 +13,7 @@ use super::resumed::Resumed;
 use super::task::{Compute, Task};
 use super::watching::Problem;
 use super::{Failure, remedy, set, warn};
-use files::record::Units;
+use files::record::{Time, Units};
 use problem::check::verify::Verify;
 use problem::observe::Observer;
 use problem::{Error, Grid, Shape};
@@ -164,11 +164,10 @@ pub fn named(system: &System, given: &Path) -> Result<Vec<(String, PathBuf)>, Fa
     }
 }
 
-/// How long a step of a system is, and how far it is from a point to the next.
+/// When steps of a system are, and how far it is from a point to the next.
 pub fn units(system: &System) -> Units {
-    // The time of a step that follows from the values is not known beforehand: files have its number.
-    let dt = (!system.varies_steps()).then_some(system.dt());
-    Units { dt, spacing: system.spacing() }
+    let time = if system.varies_steps() { Time::Told } else { Time::Even(system.dt()) };
+    Units { time, spacing: system.spacing() }
 }
 
 /// What checkpoints say of a system.

@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -390,9 +391,12 @@ impl<T: Stored> Cpu<T> {
         match self.totals.take() {
             Some(known) => known,
             None if self.waits => {
-                let whole = self.system.whole();
-                let parts = reduced::reduce(&self.system, &View(self), whole, self.done);
-                self.system.totals.together(&[parts])
+                let (system, whole) = (&self.system, self.system.whole());
+                let found = system.totals.find(|known| {
+                    let by = (self.done, known);
+                    Ok::<_, Infallible>(vec![reduced::reduce(system, &View(self), whole, by)])
+                });
+                found.unwrap_or_else(|never| match never {})
             }
             None => Vec::new(),
         }
@@ -654,8 +658,8 @@ impl<T: Stored> Session for Cpu<T> {
         Ok(())
     }
 
-    fn reduce(&mut self, region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
-        Ok(Some(reduced::reduce(&self.system, &View(self), region, self.done)))
+    fn reduce(&mut self, region: Region, known: &[f64]) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        Ok(Some(reduced::reduce(&self.system, &View(self), region, (self.done, known))))
     }
 
     fn take_totals(&mut self, reduced: &[f64]) {
