@@ -87,7 +87,11 @@ pub fn task<'a>(
     let compute: Compute = Box::new(move |around, watching| {
         let verify = args.verify.unwrap_or(Verify::Sample);
         // Steps that are all compared are taken one by one.
-        let unseen = if verify == Verify::Full { 1 } else { unseen(&args.files, steps - done) };
+        let rows = args.series.as_ref().map(|series| series.period(steps));
+        let unseen = match verify {
+            Verify::Full => 1,
+            _ => unseen(&args.files, rows, steps - done),
+        };
         let (engine, sharing) = (args.engine, around.sharing);
         let asked = Asked { engine, steps: unseen, family, sharing, inputs };
         let simulation = match resumed {
@@ -95,8 +99,8 @@ pub fn task<'a>(
             Some(resumed) => SystemSimulation::resumed(system, &asked, resumed.state())?,
         };
         let mut simulation = simulation.control(around.control).time(args.measured());
-        if let Some(series) = &args.series {
-            simulation = simulation.with_series(series.period(steps))?;
+        if let Some(every) = rows {
+            simulation = simulation.with_series(every)?;
         }
         let rounded = simulation.rounded_coefficients().iter();
         rounded.map(remedy::of_rounded_coefficient).for_each(|text| warn(&text));
@@ -190,9 +194,10 @@ pub fn problem(system: &System) -> Problem {
     Problem { title, besides, hash, shape, dtype, arrays, steps }
 }
 
-/// Of so many steps those that are taken while nobody looks at the fields.
-fn unseen(files: &FileArgs, steps: usize) -> usize {
-    let looks = [files.every, files.check_finite, files.until.as_ref().map(|until| until.every)];
+/// Of so many steps those that are taken while nobody looks at the fields, nor a row of totals is made of them.
+fn unseen(files: &FileArgs, rows: Option<usize>, steps: usize) -> usize {
+    let until = files.until.as_ref().map(|until| until.every);
+    let looks = [files.every, files.check_finite, until, rows];
     let looks = looks.into_iter().flatten().fold(steps, usize::min);
     // A checkpoint may be due at any step.
     if files.checkpoint.is_some() { 1 } else { looks }
