@@ -118,6 +118,11 @@ pub trait Snapshot {
         &[]
     }
 
+    /// What totals were so far, where rows of them are wanted: rows of one length.
+    fn series(&self) -> &[Vec<f64>] {
+        &[]
+    }
+
     /// When the next steps are, where their length follows from the values.
     fn clock(&self) -> Option<Clock> {
         None

@@ -29,6 +29,14 @@ impl System {
         self.length.is_some()
     }
 
+    /// How many steps are of one length at most, where their length follows from the values.
+    pub(super) fn evenly(&self) -> Option<usize> {
+        match &self.length.as_ref()?.rule {
+            Rule::Follows(_, every) => Some(*every),
+            Rule::Within { .. } => Some(1),
+        }
+    }
+
     /// It as it is before the first step.
     pub(super) fn begun(&self) -> Self {
         let clock = if self.varies_steps() { Clock::unknown() } else { self.clock };

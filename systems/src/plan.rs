@@ -122,6 +122,7 @@ pub(super) fn choose_on(
     let Request { engine, family, steps, written } = request;
     let named = family.and_then(families::find);
     let asked = engine != EngineRequest::Auto || named.is_some();
+    let steps = system.evenly().map_or(steps, |most| steps.min(most));
     let run = Run { system, hardware, steps, asked };
     let engine: &'static str = match (engine, named) {
         (EngineRequest::Auto, None) => return of_all(&run),

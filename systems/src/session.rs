@@ -98,11 +98,12 @@ pub trait StepSession: Session {
     /// There is no memory for a copy of the values, where one is needed, or the device refuses.
     fn reduced(&mut self, system: &System, step: usize) -> Result<Vec<f64>, Error> {
         let whole = system.whole();
-        let parts = match self.reduce(whole)? {
-            Some(parts) => parts,
-            None => reduced::reduce(system, &*self.values(None)?, whole, step),
-        };
-        Ok(system.totals.together(&[parts]))
+        system.totals.find(|known| {
+            Ok(vec![match self.reduce(whole, known)? {
+                Some(parts) => parts,
+                None => reduced::reduce(system, &*self.values(None)?, whole, (step, known)),
+            }])
+        })
     }
 
     /// Takes steps, and what the reductions of a system's totals are after the first so many, and after each so many more; how

@@ -117,11 +117,11 @@ pub trait Session {
 
     /// What each reduction of the problem's totals is over a box of points as they are now: a sum in two parts, of which the
     /// second is what rounding the first has lost, or the smallest or largest value. None of sessions whose values are reduced
-    /// elsewhere.
+    /// elsewhere. Those that are made of others have a meaning where what these are is told; what is not known is no number.
     ///
     /// # Errors
     /// The device refuses.
-    fn reduce(&mut self, _region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
+    fn reduce(&mut self, _region: Region, _known: &[f64]) -> Result<Option<Vec<[f64; 2]>>, Error> {
         Ok(None)
     }
 

@@ -169,9 +169,9 @@ impl<S: Session + ?Sized> Session for Ghosted<S> {
     }
 
     /// What is reduced may read farther than ghosts are right that were computed with.
-    fn reduce(&mut self, region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
+    fn reduce(&mut self, region: Region, known: &[f64]) -> Result<Option<Vec<[f64; 2]>>, Error> {
         self.renew()?;
-        self.inner.reduce(region)
+        self.inner.reduce(region, known)
     }
 
     fn take_totals(&mut self, reduced: &[f64]) {

@@ -52,8 +52,8 @@ pub enum Command {
     Write(PartFile),
     /// Look whether all values are finite.
     Look,
-    /// Send what the reductions of totals are over its own points.
-    Reduce,
+    /// Send what the reductions of totals are over its own points, with what is known of them over all points, as bits.
+    Reduce(Vec<u64>),
     /// Take what they are over all points, as bits.
     Totals(Vec<u64>),
     /// Take when the next steps are, and how long.
@@ -202,9 +202,9 @@ impl<S: Session + ?Sized> Member<S> {
     ///
     /// # Errors
     /// The device refuses, or the session reduces nothing.
-    pub fn reduce(&mut self) -> Result<Vec<[f64; 2]>, Error> {
+    pub fn reduce(&mut self, known: &[f64]) -> Result<Vec<[f64; 2]>, Error> {
         let own = self.part.local(self.part.own);
-        let reduced = self.session.reduce(own)?;
+        let reduced = self.session.reduce(own, known)?;
         reduced.ok_or_else(|| Error::Split { reason: "its parts have no totals".into() })
     }
 
@@ -231,14 +231,13 @@ impl<S: Session + ?Sized> Member<S> {
                 Ok(hash) => Reply::Written(hash),
                 Err(failure) => Reply::Unwritten(failure),
             }),
-            Command::Reduce => {
-                let parts = self.reduce()?;
+            Command::Reduce(known) => {
+                let parts = self.reduce(&numbers(known))?;
                 self.post.send(0, Kind::Values, bytemuck::cast_slice(&parts).to_vec())?;
                 Ok(Reply::Values)
             }
             Command::Totals(bits) => {
-                let reduced: Vec<f64> = bits.into_iter().map(f64::from_bits).collect();
-                self.session.take_totals(&reduced);
+                self.session.take_totals(&numbers(bits));
                 Ok(Reply::Done)
             }
             Command::Clock(clock) => {
@@ -320,4 +319,8 @@ fn obey_all(
         let reply = member.obey(command)?;
         post.send(0, Kind::Reply, write(&reply))?;
     }
+}
+
+fn numbers(bits: Vec<u64>) -> Vec<f64> {
+    bits.into_iter().map(f64::from_bits).collect()
 }

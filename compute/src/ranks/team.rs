@@ -203,14 +203,15 @@ impl<S: Session + ?Sized> Team<S> {
 }
 
 impl<S: Session + ?Sized> Team<S> {
-    /// What the reductions of totals are over the points of each rank, in the order of ranks.
+    /// What the reductions of totals are over the points of each rank, in the order of ranks, with what is known of them over
+    /// all points.
     ///
     /// # Errors
     /// A rank failed, or has none.
-    pub fn reduce_all(&mut self) -> Result<Vec<Vec<[f64; 2]>>, Error> {
+    pub fn reduce_all(&mut self, known: &[f64]) -> Result<Vec<Vec<[f64; 2]>>, Error> {
         let mut own = Vec::new();
-        self.all(Command::Reduce, |member| {
-            own = member.reduce()?;
+        self.all(Command::Reduce(bits(known)), |member| {
+            own = member.reduce(known)?;
             Ok(())
         })?;
         let mut parts = vec![own];
@@ -246,13 +247,16 @@ impl<S: Session + ?Sized> Team<S> {
     /// # Errors
     /// A rank failed.
     pub fn tell_totals(&mut self, reduced: &[f64]) -> Result<(), Error> {
-        let bits = reduced.iter().map(|number| number.to_bits()).collect();
-        self.all(Command::Totals(bits), |member| {
+        self.all(Command::Totals(bits(reduced)), |member| {
             member.session.take_totals(reduced);
             Ok(())
         })
         .map(drop)
     }
+}
+
+fn bits(numbers: &[f64]) -> Vec<u64> {
+    numbers.iter().map(|number| number.to_bits()).collect()
 }
 
 /// Tells all ranks that there is nothing more to do, and waits for those of this process.

@@ -2,8 +2,8 @@
 //! Checkpoints: all that a computation needs to go on, in a file that is whole or refused.
 //!
 //! A line that says what it is, the length of the header (8 bytes, the least first), the header as JSON, the values of
-//! each array as they are stored (the least byte first), the rows that receivers recorded as f64, and the BLAKE3 hash
-//! of all that.
+//! each array as they are stored (the least byte first), the rows that receivers recorded and those of totals as f64, and
+//! the BLAKE3 hash of all that.
 //!
 //! Of a computation that several ranks share it is an [index] with a [part] of each rank.
 
@@ -54,9 +54,16 @@ pub struct Header {
     pub arrays: Vec<(String, usize)>,
     /// Rows that receivers recorded, and the numbers of each.
     pub records: [usize; 2],
+    /// Rows of totals, and the numbers of each.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub series: [usize; 2],
     /// When the next steps are, where their length follows from the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
+}
+
+fn is_nothing(rows: &[usize; 2]) -> bool {
+    rows[0] == 0
 }
 
 /// A checkpoint that was read.
@@ -68,6 +75,8 @@ pub struct Checkpoint {
     pub arrays: Vec<(ArrayName, Grid)>,
     /// What receivers recorded.
     pub records: Vec<Vec<f64>>,
+    /// What totals were.
+    pub series: Vec<Vec<f64>>,
 }
 
 /// Bytes of a checkpoint of so many arrays, about.
@@ -90,7 +99,7 @@ pub fn write(
     let (names, shape) = (snapshot.arrays(), snapshot.shape());
     let origin = problem::Region { low: [0; 3], high: [1; 3] };
     let dtype = snapshot.read(0, origin)?.dtype();
-    let columns = snapshot.records().first().map_or(0, Vec::len);
+    let extents = |rows: &[Vec<f64>]| [rows.len(), rows.first().map_or(0, Vec::len)];
     let header = Header {
         title: title.to_owned(),
         problem: problem.to_owned(),
@@ -99,7 +108,8 @@ pub fn write(
         shape: shape.axes().to_vec(),
         dtype: dtype.to_string(),
         arrays: names.into_iter().map(|name| (name.field, name.level)).collect(),
-        records: [snapshot.records().len(), columns],
+        records: extents(snapshot.records()),
+        series: extents(snapshot.series()),
         clock: snapshot.clock(),
     };
     if snapshot.parts().is_some_and(|parts| parts.len() > 1) && output.is_replaced() {
@@ -116,7 +126,7 @@ pub fn write(
             let write = |values: Values| write_raw(&mut to, &values);
             View::whole(shape).pieces(dtype, PIECE_BYTES, read, write)?;
         }
-        for row in snapshot.records() {
+        for row in snapshot.records().iter().chain(snapshot.series()) {
             npy::write_elements(&mut to, row)?;
         }
         let hash = to.hash.finalize();
@@ -201,9 +211,11 @@ fn open(path: &Path) -> Result<Begun, Error> {
     let header: Header = serde_json::from_slice(&text)
         .map_err(|error| bad(path, format!("the checkpoint is damaged: {error}")))?;
     let (shape, dtype) = header.grid(path)?;
-    let [rows, columns] = header.records;
+    let bytes = |[rows, columns]: [usize; 2]| {
+        (rows as u128).saturating_mul(columns as u128).saturating_mul(8)
+    };
     let values = shape.points() as u128 * dtype.bytes() as u128 * header.arrays.len() as u128;
-    let recorded = (rows as u128).saturating_mul(columns as u128).saturating_mul(8);
+    let recorded = bytes(header.records).saturating_add(bytes(header.series));
     let start = (MAGIC.len() + 8) as u64 + size;
     let whole = (u128::from(start) + values + HASH as u128).saturating_add(recorded);
     if u128::from(length) != whole {
@@ -252,7 +264,7 @@ pub fn read(path: &Path) -> Result<Checkpoint, Error> {
         let names = header.arrays.iter().cloned();
         let name = names.map(|(field, level)| ArrayName { field, level }).next();
         let arrays = name.map(|name| (name, grid)).into_iter().collect();
-        return Ok(Checkpoint { header, arrays, records: Vec::new() });
+        return Ok(Checkpoint { header, arrays, records: Vec::new(), series: Vec::new() });
     }
     let Begun { header, shape, dtype, mut from, start } = open(path)?;
     let unreadable = |source| unreadable(path, source);
@@ -266,11 +278,14 @@ pub fn read(path: &Path) -> Result<Checkpoint, Error> {
         });
         arrays.push((ArrayName { field, level }, Grid { shape, values }));
     }
-    let ([rows, columns], stored) = (header.records, Stored::of_floats(8));
-    let records = npy_values::read::<f64>(&mut from, stored, rows * columns).map_err(unreadable)?;
-    let records = records.chunks(columns.max(1)).map(<[f64]>::to_vec).collect();
+    let mut rows = |[rows, columns]: [usize; 2]| {
+        let values = npy_values::read::<f64>(&mut from, Stored::of_floats(8), rows * columns);
+        let values = values.map_err(unreadable)?;
+        Ok::<_, Error>(values.chunks(columns.max(1)).map(<[f64]>::to_vec).collect())
+    };
+    let (records, series) = (rows(header.records)?, rows(header.series)?);
     check(path, from)?;
-    Ok(Checkpoint { header, arrays, records })
+    Ok(Checkpoint { header, arrays, records, series })
 }
 
 /// Hashes what goes through.
@@ -317,8 +332,8 @@ mod tests {
     use half::bf16;
     use problem::Region;
 
-    /// Two arrays of bf16 and what two receivers recorded.
-    struct Fields(Vec<Grid>, Vec<Vec<f64>>);
+    /// Two arrays of bf16, what two receivers recorded, and a total.
+    struct Fields(Vec<Grid>, [Vec<Vec<f64>>; 2]);
 
     impl Snapshot for Fields {
         fn shape(&self) -> Shape {
@@ -337,7 +352,10 @@ mod tests {
             Ok(())
         }
         fn records(&self) -> &[Vec<f64>] {
-            &self.1
+            &self.1[0]
+        }
+        fn series(&self) -> &[Vec<f64>] {
+            &self.1[1]
         }
     }
 
@@ -346,7 +364,10 @@ mod tests {
             let values = (0..15).map(|i| bf16::from_f32(first + i as f32)).collect::<Vec<_>>();
             Grid::new(&[3, 5], values).unwrap()
         };
-        Fields(vec![grid(0.0), grid(100.0)], vec![vec![0.0, 1.5], vec![0.1, 2.5]])
+        Fields(
+            vec![grid(0.0), grid(100.0)],
+            [vec![vec![0.0, 1.5], vec![0.1, 2.5]], vec![vec![7.0, 0.1, -3.0]]],
+        )
     }
 
     #[test]
@@ -355,10 +376,10 @@ mod tests {
         let path = folder.path().join("state");
         let (output, mut fields) = (Output::new(&path).unwrap(), fields());
         write(&output, "waves", "abc", 7, &mut fields).unwrap();
-        let Checkpoint { header, arrays, records } = read(&path).unwrap();
+        let Checkpoint { header, arrays, records, series } = read(&path).unwrap();
         assert_eq!((header.step, header.problem.as_str(), header.by), (7, "abc", fields.by()));
         let grids: Vec<Grid> = arrays.into_iter().map(|(_, grid)| grid).collect();
-        assert_eq!((grids, records), (fields.0, fields.1));
+        assert_eq!((grids, [records, series]), (fields.0, fields.1));
 
         let whole = std::fs::read(&path).unwrap();
         let refused = |bytes: &[u8]| {

@@ -20,7 +20,7 @@ pub use ends::Ends;
 pub use film::Film;
 pub use finite::Finite;
 pub use pattern::{Pattern, PatternError};
-pub use recording::{Recording, Target, Units, Wish};
+pub use recording::{Moment, Recording, Target, Time, Units, Wish};
 pub use snapshots::{Snapshots, Waited};
 pub use steady::Steady;
 pub use written::Written;

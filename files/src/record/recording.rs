@@ -51,11 +51,22 @@ pub struct Recording {
     units: Units,
 }
 
-/// How long a step is, and how far it is from a point to the next, in the units of a problem.
+/// When steps are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Time {
+    /// They are counted.
+    Counted,
+    /// Each is so long.
+    Even(f64),
+    /// A snapshot has the clock ([`Snapshot::clock`]).
+    Told,
+}
+
+/// When steps are, and how far it is from a point to the next, in the units of a problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Units {
-    /// The time of a step, where there is one.
-    pub dt: Option<f64>,
+    /// When steps are.
+    pub time: Time,
     /// From a point to the next along (z, y, x).
     pub spacing: [f64; 3],
 }
@@ -63,7 +74,24 @@ pub struct Units {
 impl Default for Units {
     /// Steps and points are counted.
     fn default() -> Self {
-        Self { dt: None, spacing: [1.0; 3] }
+        Self { time: Time::Counted, spacing: [1.0; 3] }
+    }
+}
+
+/// So many steps, and the time after them, where there is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// The steps.
+    pub step: usize,
+    /// The time.
+    pub time: Option<f64>,
+}
+
+impl Moment {
+    /// The time, or the number of steps.
+    #[must_use]
+    pub fn on_the_axis(self) -> f64 {
+        self.time.unwrap_or(self.step as f64)
     }
 }
 
@@ -159,28 +187,56 @@ impl Recording {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn list(&self, every: usize, last: usize) -> Result<(), Error> {
-        let steps: Vec<usize> = (0..last).step_by(every.max(1)).chain([last]).collect();
-        self.listed(&steps).iter().try_for_each(Index::write)
+    pub fn list(&self, every: usize, last: Moment) -> Result<(), Error> {
+        let steps: Vec<usize> = (0..last.step).step_by(every.max(1)).collect();
+        let mut indices = self.listed(&steps)?;
+        for (index, target) in indices.iter_mut().zip(self.targets(last.step)) {
+            if target.path.exists() {
+                index.add(last.on_the_axis(), &target.path);
+            }
+            index.write()?;
+        }
+        Ok(())
     }
 
-    /// The lists of a series, with the files of these steps that are there.
-    pub(super) fn listed(&self, steps: &[usize]) -> Vec<Index> {
+    /// The lists of a series, with the files of these steps that are there. Where nobody knows the time of a step
+    /// any more, it is that of the lists that are there; what they do not name is left out.
+    ///
+    /// # Errors
+    /// A list that is there cannot be read.
+    pub(super) fn listed(&self, steps: &[usize]) -> Result<Vec<Index>, Error> {
         let mut indices: Vec<Index> = self.indices().into_iter().map(Index::new).collect();
-        for step in steps.iter().filter(|_| !indices.is_empty()).collect::<Vec<_>>() {
-            for (index, target) in indices.iter_mut().zip(self.targets(*step)) {
-                if target.path.exists() {
-                    index.add(self.time(*step), &target.path);
+        if indices.is_empty() || steps.is_empty() {
+            return Ok(indices);
+        }
+        let before = match self.units.time {
+            Time::Told => indices.iter().map(Index::read).collect::<Result<_, _>>()?,
+            _ => Vec::new(),
+        };
+        for step in steps {
+            for (number, target) in self.targets(*step).into_iter().enumerate() {
+                let time = match self.units.time {
+                    Time::Counted => Some(*step as f64),
+                    Time::Even(dt) => Some(*step as f64 * dt),
+                    Time::Told => before[number].time(&target.path),
+                };
+                if let Some(time) = time.filter(|_| target.path.exists()) {
+                    indices[number].add(time, &target.path);
                 }
             }
         }
-        indices
+        Ok(indices)
     }
 
-    /// The time after so many steps, or their number.
+    /// So many steps of a computation that stands after them.
     #[must_use]
-    pub fn time(&self, step: usize) -> f64 {
-        step as f64 * self.units.dt.unwrap_or(1.0)
+    pub fn moment(&self, step: usize, snapshot: &dyn Snapshot) -> Moment {
+        let time = match self.units.time {
+            Time::Counted => None,
+            Time::Even(dt) => Some(step as f64 * dt),
+            Time::Told => snapshot.clock().map(|clock| clock.at(step as f64)),
+        };
+        Moment { step, time }
     }
 
     /// The files after so many steps.
@@ -218,11 +274,11 @@ impl Recording {
         &self,
         target: &Target,
         output: &'a Output,
-        step: usize,
+        moment: Moment,
         mut read: impl FnMut(usize, Region) -> Result<Values, Error>,
     ) -> Result<Staged<'a>, Error> {
         let read = |field: usize, region: Region| read(target.fields[field].0, region);
-        let about = self.about(target, step);
+        let about = self.about(target, moment);
         let content = &mut Content::of_view(about, self.view, self.dtype, PIECE_BYTES, read);
         self.stage_content(output, content)
     }
@@ -251,14 +307,15 @@ impl Recording {
         step: usize,
         snapshot: &mut dyn Snapshot,
     ) -> Result<Staged<'a>, Error> {
+        let moment = self.moment(step, snapshot);
         match self.parts(snapshot) {
             Some(parts) if output.is_replaced() => {
                 let (about, dtype, shape) =
-                    (self.about(target, step), self.dtype, snapshot.shape());
+                    (self.about(target, moment), self.dtype, snapshot.shape());
                 let shared = &mut Shared { about, shape, dtype, parts, by: snapshot };
                 self.format.stage_parts(output, shared)
             }
-            _ => self.stage(target, output, step, |field, region| snapshot.read(field, region)),
+            _ => self.stage(target, output, moment, |field, region| snapshot.read(field, region)),
         }
     }
 
@@ -279,10 +336,9 @@ impl Recording {
 
     /// What is said of a target.
     #[must_use]
-    pub fn about(&self, target: &Target, step: usize) -> About {
+    pub fn about(&self, target: &Target, Moment { step, time }: Moment) -> About {
         let fields = target.fields.iter().map(|(_, name)| name.clone()).collect();
-        let Units { dt, spacing } = self.units;
-        let (time, layout) = (dt.map(|dt| step as f64 * dt), self.view.layout(spacing));
+        let layout = self.view.layout(self.units.spacing);
         About { fields, step, time, layout }
     }
 }

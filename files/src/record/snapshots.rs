@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::film::Film;
-use super::recording::Recording;
+use super::recording::{Moment, Recording};
 use super::writer::{Shot, Writer};
 use super::written::Written;
 use problem::observe::{Observer, PendingCopy, Snapshot, next_multiple};
@@ -32,7 +32,7 @@ pub struct Snapshots {
 
 /// The fields after a step, on their way.
 struct Shooting {
-    step: usize,
+    moment: Moment,
     grids: Vec<Box<dyn PendingCopy>>,
 }
 
@@ -63,14 +63,21 @@ impl fmt::Display for Waited {
 
 impl Snapshots {
     /// Of a computation that has taken `done` steps and is to take `last` in all; every `every` steps, at least 1.
-    #[must_use]
-    pub fn new(recording: Recording, every: usize, done: usize, last: usize) -> Self {
+    ///
+    /// # Errors
+    /// The list of what an earlier run wrote cannot be read.
+    pub fn new(
+        recording: Recording,
+        every: usize,
+        done: usize,
+        last: usize,
+    ) -> Result<Self, Error> {
         let is_film = !recording.pattern().has_step();
         // Those of the step to go on from may not have been written.
         let listed: Vec<usize> = (0..done).step_by(every).collect();
-        let writer = Writer::start(&recording, is_film, &listed);
+        let writer = Writer::start(&recording, is_film, &listed)?;
         let waited = Waited { bytes: recording.shot_bytes(), ..Waited::default() };
-        Self { recording, every, last, from: done, is_film, coming: None, writer, waited }
+        Ok(Self { recording, every, last, from: done, is_film, coming: None, writer, waited })
     }
 
     /// Who knows whether all is written that was handed over.
@@ -123,7 +130,8 @@ impl Snapshots {
         }
         self.from = step + 1;
         self.waited.snapshots += 1;
-        self.coming = Some(Shooting { step, grids });
+        let moment = self.recording.moment(step, snapshot);
+        self.coming = Some(Shooting { moment, grids });
         Ok(())
     }
 
@@ -135,7 +143,7 @@ impl Snapshots {
             let output = self.recording.output(&target.path)?;
             self.recording.stage_standing(target, &output, step, snapshot)?.publish()?;
         }
-        self.writer.list(step, &targets)?;
+        self.writer.list(self.recording.moment(step, snapshot), &targets)?;
         self.from = step + 1;
         self.waited.snapshots += 1;
         Ok(())
@@ -143,9 +151,9 @@ impl Snapshots {
 
     /// Gives what has come to those who write.
     fn hand_over(&mut self) -> Result<(), Error> {
-        let Some(Shooting { step, grids }) = self.coming.take() else { return Ok(()) };
+        let Some(Shooting { moment, grids }) = self.coming.take() else { return Ok(()) };
         let grids = grids.into_iter().map(|grid| grid.arrive()).collect::<Result<_, _>>()?;
-        self.writer.send(Shot { step, grids })
+        self.writer.send(Shot { moment, grids })
     }
 
     /// Does something while no steps are taken.

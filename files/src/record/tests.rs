@@ -13,7 +13,7 @@ use crate::io::colours::{Colours, Look, Range, entry};
 use crate::io::{Output, checkpoint};
 use problem::error::During;
 use problem::observe::{ArrayName, By, Observer, Snapshot};
-use problem::{Dtype, Error, Grid, Region, Shape, Values};
+use problem::{Clock, Dtype, Error, Grid, Region, Shape, Values};
 
 /// Somebody asked for an end.
 const STOPPED: Error = Error::Stopped { during: During::Computing };
@@ -81,7 +81,7 @@ fn film(
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("u.png");
     let recording = recording_of(Wish { look, ..wish(&path) }, field(0).0.dtype());
-    let mut snapshots = Snapshots::new(recording, every, 0, last);
+    let mut snapshots = Snapshots::new(recording, every, 0, last).unwrap();
     for done in 0..=end {
         assert_eq!(snapshots.look(done, &mut field(done)).unwrap(), ControlFlow::Continue(()));
     }
@@ -156,7 +156,7 @@ fn a_series_has_each_step_but_the_end_and_only_those_that_are_due() {
         for end in 0..=8 {
             let folder = tempfile::tempdir().unwrap();
             let recording = recording(&folder.path().join("u_{step}.npy"));
-            let mut snapshots = Snapshots::new(recording, every, 0, end);
+            let mut snapshots = Snapshots::new(recording, every, 0, end).unwrap();
             for done in 0..=end {
                 assert_eq!(
                     snapshots.look(done, &mut Field::of(0.0)).unwrap(),
@@ -300,7 +300,7 @@ fn files_say_where_points_lie_whatever_slice_and_stride_are_written() {
                 let path = folder.path().join(name);
                 let slice = slice.map(|slice| slice.parse().unwrap());
                 let wish = Wish { slice, stride, ..wish(&path) };
-                let units = Units { dt: None, spacing: SPACING };
+                let units = Units { time: Time::Counted, spacing: SPACING };
                 let recording =
                     Recording::new(wish, shape, Dtype::F64, &["u".into()], units).unwrap();
                 let target = &recording.targets(0)[0];
@@ -332,5 +332,77 @@ fn files_say_where_points_lie_whatever_slice_and_stride_are_written() {
                 assert_eq!(found, expected, "{text}");
             }
         }
+    }
+}
+
+/// A field with the clock of its steps.
+struct Timed(Field, Clock);
+
+impl Snapshot for Timed {
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+    fn arrays(&self) -> Vec<ArrayName> {
+        self.0.arrays()
+    }
+    fn by(&self) -> By {
+        self.0.by()
+    }
+    fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {
+        self.0.read(array, region)
+    }
+    fn check_finite(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+    fn clock(&self) -> Option<Clock> {
+        Some(self.1)
+    }
+}
+
+/// Steps of a length that grows: 0.1 before step 3, then 0.25. Files, and the list of a run that was gone on with, have the times of
+/// the clock.
+#[test]
+fn files_of_steps_of_any_length_have_their_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("u_{step}.vti");
+    let after = |step: usize| {
+        let clock = match step {
+            0..3 => Clock { step: 0, time: 0.0, dt: 0.1, until: 3 },
+            _ => Clock { step: 3, time: 0.3, dt: 0.25, until: 100 },
+        };
+        Timed(Field::of(step as f64), clock)
+    };
+    let shape = Shape::new(&[2, 3]).unwrap();
+    let units = Units { time: Time::Told, ..Units::default() };
+    let recording =
+        || Recording::new(wish(&path), shape, Dtype::F64, &["u".to_owned()], units).unwrap();
+    let list = folder.path().join("u.pvd");
+    // A run that ends after step 5, and one that goes on from a checkpoint of step 4.
+    for (done, end) in [(0, 5), (4, 7)] {
+        let mut snapshots = Snapshots::new(recording(), 2, done, 100).unwrap();
+        for step in done..=end {
+            let _ = snapshots.look(step, &mut after(step)).unwrap();
+        }
+        snapshots.finish(end, &mut after(end)).unwrap();
+    }
+    // The last one is written by whoever checks it.
+    let (recording, mut last) = (recording(), after(7));
+    for target in recording.targets(7) {
+        let output = recording.output(&target.path).unwrap();
+        recording.stage_standing(&target, &output, 7, &mut last).unwrap().publish().unwrap();
+    }
+    recording.list(2, recording.moment(7, &last)).unwrap();
+    let text = fs::read_to_string(&list).unwrap();
+    let expected: Vec<f64> = [0, 2, 4, 6, 7].map(|step| after(step).1.at(step as f64)).into();
+    let times: Vec<f64> = text
+        .split("timestep=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(times, expected, "{text}");
+    for (step, time) in [0, 2, 4, 6, 7].into_iter().zip(expected) {
+        let bytes = fs::read(folder.path().join(format!("u_{step}.vti"))).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains(&format!("format=\"ascii\">{time}</DataArray>")), "{text}");
     }
 }

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use super::film::Film;
 use super::index::Index;
-use super::recording::{Recording, Target};
+use super::recording::{Moment, Recording, Target};
 use super::written::Written;
 use crate::io::Content;
 use problem::observe::Arrived;
@@ -22,7 +22,7 @@ const MOST_THREADS: usize = 8;
 
 /// The fields of a recording after some step.
 pub struct Shot {
-    pub step: usize,
+    pub moment: Moment,
     /// By their place in the recording.
     pub grids: Vec<Arrived>,
 }
@@ -42,14 +42,17 @@ pub struct Writer {
 impl Writer {
     /// Writes what comes: films, or with a name for each step a series. `listed` are the steps of a series that an
     /// earlier run wrote.
-    pub fn start(recording: &Recording, is_film: bool, listed: &[usize]) -> Self {
+    ///
+    /// # Errors
+    /// The list of that series cannot be read.
+    pub fn start(recording: &Recording, is_film: bool, listed: &[usize]) -> Result<Self, Error> {
         let (threads, waiting) = if is_film { (1, 2) } else { room(recording.shot_bytes()) };
         let (queue, shots) = sync_channel(waiting);
         let written = Written::default();
         let writing = Arc::new(Common {
             recording: recording.clone(),
             shots: Mutex::new(shots),
-            indices: Mutex::new(recording.listed(listed)),
+            indices: Mutex::new(recording.listed(listed)?),
             written: written.clone(),
         });
         let threads = (0..threads).map(|_| {
@@ -60,7 +63,7 @@ impl Writer {
             })
         });
         let (threads, common) = (threads.collect(), Arc::downgrade(&writing));
-        Self { queue: Some(queue), threads, written, common }
+        Ok(Self { queue: Some(queue), threads, written, common })
     }
 
     /// Who knows whether all is written that was handed over.
@@ -72,9 +75,9 @@ impl Writer {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn list(&self, step: usize, targets: &[Target]) -> Result<(), Error> {
+    pub fn list(&self, moment: Moment, targets: &[Target]) -> Result<(), Error> {
         // Where none is left, the end tells why.
-        self.common.upgrade().map_or(Ok(()), |common| common.list(step, targets))
+        self.common.upgrade().map_or(Ok(()), |common| common.list(moment, targets))
     }
 
     /// Hands over what is to be written.
@@ -146,25 +149,25 @@ impl Common {
     }
 
     fn series(&self) -> Result<Films, Error> {
-        while let Some(Shot { step, grids }) = self.next() {
+        while let Some(Shot { moment, grids }) = self.next() {
             let _one = self.written.one();
             let grids: Vec<Grid> = grids.into_iter().map(|grid| grid()).collect();
-            let (targets, recording) = (self.recording.targets(step), &self.recording);
+            let (targets, recording) = (self.recording.targets(moment.step), &self.recording);
             for (target, grids) in targets.iter().zip(shares(&targets, &grids)) {
-                let content = &mut Content::of_grids(recording.about(target, step), grids);
+                let content = &mut Content::of_grids(recording.about(target, moment), grids);
                 let output = recording.output(&target.path)?;
                 recording.stage_content(&output, content)?.publish()?;
             }
-            self.list(step, &targets)?;
+            self.list(moment, &targets)?;
         }
         Ok(Vec::new())
     }
 
     /// Adds the files of a step to the lists of their series.
-    fn list(&self, step: usize, targets: &[Target]) -> Result<(), Error> {
+    fn list(&self, moment: Moment, targets: &[Target]) -> Result<(), Error> {
         let mut indices = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
         for (index, target) in indices.iter_mut().zip(targets) {
-            index.add(self.recording.time(step), &target.path);
+            index.add(moment.on_the_axis(), &target.path);
             index.write()?;
         }
         Ok(())
@@ -175,10 +178,10 @@ impl Common {
         for Target { path, .. } in recording.targets(0) {
             films.push((path.clone(), Film::new(&path, recording.look())?));
         }
-        while let Some(Shot { step, grids }) = self.next() {
+        while let Some(Shot { moment, grids }) = self.next() {
             let _one = self.written.one();
             let grids: Vec<Grid> = grids.into_iter().map(|grid| grid()).collect();
-            let targets = recording.targets(step);
+            let targets = recording.targets(moment.step);
             for ((path, film), grids) in films.iter_mut().zip(shares(&targets, &grids)) {
                 let failed = |source| Error::Write { path: path.clone(), source };
                 grids.iter().try_for_each(|grid| film.add(grid)).map_err(failed)?;

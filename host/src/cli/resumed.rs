@@ -66,9 +66,9 @@ impl Resumed {
         let (header, left) = if by_parts {
             (checkpoint::look(path)?, None)
         } else {
-            let Checkpoint { header, arrays, records } = checkpoint::read(path)?;
+            let Checkpoint { header, arrays, records, series } = checkpoint::read(path)?;
             let (step, clock) = (header.step, header.clock);
-            (header, Some(SystemState { step, arrays, records, clock }))
+            (header, Some(SystemState { step, arrays, records, series, clock }))
         };
         Ok(Self { header, path: path.to_owned(), left })
     }

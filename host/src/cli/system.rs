@@ -13,7 +13,7 @@ use super::resumed::Resumed;
 use super::task::{Compute, Task};
 use super::watching::Problem;
 use super::{Failure, remedy, set, warn};
-use files::record::Units;
+use files::record::{Time, Units};
 use problem::check::verify::Verify;
 use problem::observe::Observer;
 use problem::{Error, Grid, Shape};
@@ -87,7 +87,11 @@ pub fn task<'a>(
     let compute: Compute = Box::new(move |around, watching| {
         let verify = args.verify.unwrap_or(Verify::Sample);
         // Steps that are all compared are taken one by one.
-        let unseen = if verify == Verify::Full { 1 } else { unseen(&args.files, steps - done) };
+        let rows = args.series.as_ref().map(|series| series.period(steps));
+        let unseen = match verify {
+            Verify::Full => 1,
+            _ => unseen(&args.files, rows, steps - done),
+        };
         let (engine, sharing) = (args.engine, around.sharing);
         let asked = Asked { engine, steps: unseen, family, sharing, inputs };
         let simulation = match resumed {
@@ -95,8 +99,8 @@ pub fn task<'a>(
             Some(resumed) => SystemSimulation::resumed(system, &asked, resumed.state())?,
         };
         let mut simulation = simulation.control(around.control).time(args.measured());
-        if let Some(series) = &args.series {
-            simulation = simulation.with_series(series.period(steps))?;
+        if let Some(every) = rows {
+            simulation = simulation.with_series(every)?;
         }
         let rounded = simulation.rounded_coefficients().iter();
         rounded.map(remedy::of_rounded_coefficient).for_each(|text| warn(&text));
@@ -164,11 +168,10 @@ pub fn named(system: &System, given: &Path) -> Result<Vec<(String, PathBuf)>, Fa
     }
 }
 
-/// How long a step of a system is, and how far it is from a point to the next.
+/// When steps of a system are, and how far it is from a point to the next.
 pub fn units(system: &System) -> Units {
-    // The time of a step that follows from the values is not known beforehand: files have its number.
-    let dt = (!system.varies_steps()).then_some(system.dt());
-    Units { dt, spacing: system.spacing() }
+    let time = if system.varies_steps() { Time::Told } else { Time::Even(system.dt()) };
+    Units { time, spacing: system.spacing() }
 }
 
 /// What checkpoints say of a system.
@@ -191,9 +194,10 @@ pub fn problem(system: &System) -> Problem {
     Problem { title, besides, hash, shape, dtype, arrays, steps }
 }
 
-/// Of so many steps those that are taken while nobody looks at the fields.
-fn unseen(files: &FileArgs, steps: usize) -> usize {
-    let looks = [files.every, files.check_finite, files.until.as_ref().map(|until| until.every)];
+/// Of so many steps those that are taken while nobody looks at the fields, nor a row of totals is made of them.
+fn unseen(files: &FileArgs, rows: Option<usize>, steps: usize) -> usize {
+    let until = files.until.as_ref().map(|until| until.every);
+    let looks = [files.every, files.check_finite, until, rows];
     let looks = looks.into_iter().flatten().fold(steps, usize::min);
     // A checkpoint may be due at any step.
     if files.checkpoint.is_some() { 1 } else { looks }

@@ -10,7 +10,7 @@ use super::files::CommandFiles;
 use super::{Failure, warn};
 use files::io::checkpoint;
 use files::io::{Staged, is_stream, space};
-use files::record::{Checkpoints, Ends, Finite, Snapshots, Steady, Waited};
+use files::record::{Checkpoints, Ends, Finite, Moment, Snapshots, Steady, Waited};
 use problem::observe::{By, Observer, Observers, Snapshot};
 use problem::{Dtype, Error, ErrorKind, Shape};
 
@@ -76,6 +76,7 @@ impl Watching {
             let every = outputs.every?;
             Some(Snapshots::new(outputs.recording.clone(), every, done, *steps))
         });
+        let snapshots = snapshots.transpose()?;
         let checkpoints = kept.map(|output| {
             let every = args.checkpoint_every.unwrap_or_default();
             let ends = [done, *steps];
@@ -218,16 +219,14 @@ impl Watching {
     }
 }
 
-/// Moves files to their places, and lists those of a series.
+/// Moves files to their places, and lists those of a series that ends then.
 ///
 /// # Errors
 /// The system refuses.
-pub fn publish(outputs: &Outputs, staged: Vec<Staged>, step: usize) -> Result<(), Error> {
+pub fn publish(outputs: &Outputs, staged: Vec<Staged>, last: Option<Moment>) -> Result<(), Error> {
     staged.into_iter().try_for_each(Staged::publish)?;
-    match outputs.every.filter(|_| outputs.recording.pattern().has_step()) {
-        Some(every) => outputs.recording.list(every, step),
-        None => Ok(()),
-    }
+    let every = outputs.every.filter(|_| outputs.recording.pattern().has_step());
+    every.zip(last).map_or(Ok(()), |(every, last)| outputs.recording.list(every, last))
 }
 
 /// The one file, or the name that many have.

@@ -37,7 +37,8 @@ pub enum Purpose {
     Recorded,
     /// A field's next values: anything but random numbers that do not change.
     Next,
-    /// What a total sums, or seeks the largest or smallest value of: what a step has left, and what it began with.
+    /// What a total sums, or seeks the largest or smallest value of: what a step has left, what it began with, and other totals of
+    /// that.
     Reduced,
 }
 
@@ -78,7 +79,7 @@ pub struct Scope {
     pub stencils: Vec<String>,
     /// Tables, in their order.
     pub tables: Vec<String>,
-    /// Totals, in their order, each of those before it.
+    /// Totals, each after those that it is made of.
     pub totals: Vec<(String, Node)>,
     /// Whether `dt` follows from the values, so that it is no constant.
     pub varies_steps: bool,
@@ -389,8 +390,8 @@ impl Check<'_> {
             self.allow(self.purpose == Purpose::Next, syntax)?;
             Node::Read(Array::Work(work))
         } else if let Some((_, total)) = scope.totals.iter().find(|(known, _)| known == name) {
-            use Purpose::{EachStep, Next, Total};
-            self.allow(matches!(self.purpose, EachStep | Total | Next), syntax)?;
+            use Purpose::{EachStep, Next, Reduced, Total};
+            self.allow(matches!(self.purpose, EachStep | Total | Next | Reduced), syntax)?;
             total.clone()
         } else if name == "pi" {
             Node::Number(std::f64::consts::PI)
@@ -510,7 +511,7 @@ impl Check<'_> {
         }
         if self.purpose == Purpose::Reduced {
             let what = "a sum over the grid holds no other one";
-            let hint = "give the inner one a name in [totals]: an equation may hold it";
+            let hint = "give the inner one a name in [totals]: a sum may hold that";
             return Err(self.wrong(syntax, what).hint(hint));
         }
         let Some(Reductions { region, found }) = self.reductions else { return Ok(None) };

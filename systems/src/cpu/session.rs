@@ -67,8 +67,9 @@ impl<T: Stored> Session for OnCpu<T> {
         Ok(())
     }
 
-    fn reduce(&mut self, region: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
-        Ok(Some(reduced::reduce(&self.cpu.system, &View(&self.cpu), region, self.cpu.done)))
+    fn reduce(&mut self, region: Region, known: &[f64]) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        let by = (self.cpu.done, known);
+        Ok(Some(reduced::reduce(&self.cpu.system, &View(&self.cpu), region, by)))
     }
 
     fn take_totals(&mut self, reduced: &[f64]) {

@@ -80,5 +80,24 @@ fn one(run: &Run, held: &TileState, machine: &Machine, steps: usize) -> Result<W
     let part = if run.system.chain == Depth::Auto { MEMORY } else { 1.0 };
     let memory = Bytes((part * machine.memory_bytes as f64) as u64);
     launch.require(run.system, memory).map_err(Refusal::of)?;
-    Ok(on_a_gpu(&Chain, launch, run.system, seconds))
+    Ok(on_a_gpu(&Chain, launch, run.system, seconds * in_whole_launches(run.steps, steps)))
+}
+
+/// How many times as long so many steps take as they would in whole launches: one of fewer steps takes about as long as one of all.
+/// Of a run of any length none are left over.
+fn in_whole_launches(all: usize, steps: usize) -> f64 {
+    if all == 0 { 1.0 } else { (all.div_ceil(steps) * steps) as f64 / all as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_are_left_over_take_a_launch() {
+        assert_eq!(in_whole_launches(0, 6), 1.0);
+        assert_eq!(in_whole_launches(10, 5), 1.0);
+        assert_eq!(in_whole_launches(10, 6), 1.2);
+        assert_eq!(in_whole_launches(3, 6), 2.0);
+    }
 }

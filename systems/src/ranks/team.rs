@@ -92,15 +92,15 @@ impl Session for SystemTeam {
         }
         let start = Instant::now();
         for _ in 0..steps {
-            let reduced = self.totals.together(&self.team.reduce_all()?);
+            let reduced = self.totals.find(|known| self.team.reduce_all(known))?;
             self.team.tell_totals(&reduced)?;
             self.team.advance(1)?;
         }
         Ok(start.elapsed())
     }
 
-    fn reduce(&mut self, _: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
-        let parts = self.team.reduce_all()?;
+    fn reduce(&mut self, _: Region, known: &[f64]) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        let parts = self.team.reduce_all(known)?;
         Ok(Some(self.totals.in_one(parts.iter().map(Vec::as_slice))))
     }
 

@@ -289,7 +289,13 @@ fn any_number_of_ranks_goes_on_from_any_other() {
         first.step(4).unwrap();
         let names = first.snapshot().arrays();
         let arrays = names.into_iter().zip(self::arrays(&mut first)).collect();
-        let left = SystemState { step: 4, arrays, records: first.records().to_vec(), clock: None };
+        let left = SystemState {
+            step: 4,
+            arrays,
+            records: first.records().to_vec(),
+            series: Vec::new(),
+            clock: None,
+        };
         let mut second = SystemSimulation::resumed(&system, &asked(after), left).unwrap();
         second.step(5).unwrap();
         // The first row of the second is that of the step where it goes on.

@@ -19,16 +19,16 @@ const BLOCK: usize = 256;
 /// Rows whose reductions are one part, so that the parts do not depend on the threads.
 const ROWS: usize = 16;
 
-/// What each reduction is over a box of points, after so many steps.
+/// What each reduction is over a box of points, after so many steps, as far as those are known that it is made of.
 #[must_use]
 pub fn reduce(
     system: &System,
     values: &(dyn Values + '_),
     own: Region,
-    step: usize,
+    (step, known): (usize, &[f64]),
 ) -> Vec<Partial> {
     let program = &system.totals.program;
-    let evaluator = Evaluator::new(system, Plain, &Nothing, step as f64);
+    let evaluator = Evaluator::new(system, Plain, &Nothing, step as f64).knowing(known);
     let scalars = program.scalars.iter().map(|node| vec![evaluator.at(node, [0; 3]); BLOCK]);
     let scalars: Vec<Vec<f64>> = scalars.collect();
     let [planes, rows, _] = own.extents();

@@ -45,6 +45,8 @@ pub struct SystemState {
     pub arrays: Vec<(ArrayName, Grid)>,
     /// What receivers recorded.
     pub records: Vec<Vec<f64>>,
+    /// The rows of totals, where it had some.
+    pub series: Vec<Vec<f64>>,
     /// When the next steps were to be, where their length follows from the values: without it time begins anew.
     pub clock: Option<Clock>,
 }
@@ -204,12 +206,12 @@ impl SystemSimulation {
     /// As [`SystemSimulation::asked`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
     /// system.
     pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
-        let SystemState { step, arrays, records, clock } = left;
+        let SystemState { step, arrays, records, series: rows, clock } = left;
         let clock = clock.filter(|_| system.varies_steps()).unwrap_or(system.clock);
         let system = &System { clock, ..system.clone() };
         let beginning = || StartValues::resumed(system, step, arrays.clone());
         let simulation = Self::begun(system, asked, &beginning)?;
-        Ok(Self { done: step, finite: step, first: step, records, ..simulation })
+        Ok(Self { done: step, finite: step, first: step, records, rows, ..simulation })
     }
 
     /// A system at its start, on an engine that has its values.
@@ -454,12 +456,16 @@ impl SystemSimulation {
         &self.records
     }
 
-    /// With rows of totals: of the present step, and of those whose number is a multiple of this, at least 1.
+    /// With rows of totals: of the start, and of steps whose number is a multiple of this, at least 1. A run that goes on has
+    /// those of the run before, or if that had none one of the present step.
     ///
     /// # Errors
     /// As [`SystemSimulation::totals`].
     pub fn with_series(mut self, every: usize) -> Result<Self, Error> {
         self.series = Some(every);
+        if !self.rows.is_empty() {
+            return Ok(self);
+        }
         let totals = self.totals()?;
         self.note_row(totals, self.done);
         Ok(self)
@@ -468,7 +474,8 @@ impl SystemSimulation {
     /// The rows of totals: the step, the time and each total.
     #[must_use]
     pub fn series(&self) -> &[Vec<f64>] {
-        &self.rows
+        // Those of a run before are of no use to one that goes on without.
+        if self.series.is_some() { &self.rows } else { &[] }
     }
 
     /// Notes the totals, if a row of them is due.

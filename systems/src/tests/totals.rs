@@ -11,11 +11,12 @@ use super::draw;
 use crate::description::Change;
 use crate::evaluate::{Evaluator, Plain};
 use crate::expression::{Fold, Node};
-use crate::{Asked, Description, FieldText, System, SystemSimulation, Text};
+use crate::{Asked, Description, FieldText, System, SystemSimulation, SystemState, Text};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::engine::Ranks;
-use problem::{Dtype, Error};
+use problem::observe::Snapshot;
+use problem::{Dtype, Error, Grid, Region};
 
 /// So many, unless a variable says how many.
 fn cases(usual: u64) -> u64 {
@@ -31,10 +32,11 @@ pub fn with_totals(mut description: Description, seed: u64, fed: bool) -> Descri
     let coefficients: Vec<String> = coefficients.collect();
     let stencils: Vec<String> =
         description.stencils.iter().map(|(name, _)| name.as_str().to_owned()).collect();
-    for number in 0..random.random_range(1..=3) {
+    let totals = random.random_range(1..=3);
+    for number in 0..totals {
         let a = pick(&names, &mut random);
         let b = pick(&names, &mut random);
-        let value = match random.random_range(0..10) {
+        let value = match random.random_range(0..12) {
             0 => format!("sum({a})"),
             1 => format!("sum({a}*{b})/2"),
             2 => format!("max(abs({a} - {b})) - min({a})"),
@@ -48,6 +50,9 @@ pub fn with_totals(mut description: Description, seed: u64, fed: bool) -> Descri
             8 if !coefficients.is_empty() => {
                 format!("sum({}*{a}) + max({b})", pick(&coefficients, &mut random))
             }
+            // Of another total, which may come later: the first one is of none.
+            9 | 11 if number > 0 => format!("mean(({a} - total0)^2)"),
+            10 if number == 1 && totals > 2 => format!("max({a}*{b} + tanh(total2)) + total0"),
             _ => format!("min(max({a}), sum({b}/(1 + {a}^2))) + n"),
         };
         let name = format!("total{number}");
@@ -90,12 +95,12 @@ fn sum(values: &[f64]) -> f64 {
     if sum.is_finite() { sum + lost } else { sum }
 }
 
-/// The reductions of a system straight from the trees, with the sum of all magnitudes.
-fn by_definition(simulation: &mut SystemSimulation) -> Vec<(f64, f64)> {
+/// The reductions of a system straight from the trees, with the sum of all magnitudes; those that they are made of are known.
+fn by_definition(simulation: &mut SystemSimulation, known: &[f64]) -> Vec<(f64, f64)> {
     let (system, step) = (simulation.system().clone(), simulation.steps());
     let [nz, ny, nx] = system.shape.extents();
     let values = simulation.session().values(None).unwrap();
-    let evaluator = Evaluator::new(&system, Plain, &*values, step as f64);
+    let evaluator = Evaluator::new(&system, Plain, &*values, step as f64).knowing(known);
     let of = |fold: Fold, node: &Node| {
         let points = (0..nz * ny * nx).map(|index| {
             let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
@@ -118,7 +123,7 @@ fn by_definition(simulation: &mut SystemSimulation) -> Vec<(f64, f64)> {
 fn assert_defined(simulation: &mut SystemSimulation, what: &str) -> Vec<u64> {
     let (system, step) = (simulation.system().clone(), simulation.steps());
     let reduced = simulation.session().reduced(&system, step).unwrap();
-    let defined = by_definition(simulation);
+    let defined = by_definition(simulation, &reduced);
     for ((found, (expected, size)), reduction) in
         reduced.iter().zip(defined).zip(&system.totals.reductions)
     {
@@ -134,8 +139,11 @@ pub fn assert_equal_bits(simulation: &mut SystemSimulation, what: &str) {
     let found = assert_defined(simulation, what);
     let (system, step) = (simulation.system().clone(), simulation.steps());
     let values = simulation.session().values(None).unwrap();
-    let parts = crate::reduced::reduce(&system, &*values, system.whole(), step);
-    let own = system.totals.together(&[parts]).into_iter().map(f64::to_bits);
+    let whole = system.whole();
+    let own = system.totals.find(|known| {
+        Ok::<_, Error>(vec![crate::reduced::reduce(&system, &*values, whole, (step, known))])
+    });
+    let own = own.unwrap().into_iter().map(f64::to_bits);
     assert_eq!(found, own.collect::<Vec<_>>(), "{what}");
 }
 
@@ -227,6 +235,35 @@ fn kernels_reduce_to_the_bits_of_this_machine() {
         let steps: Vec<f64> = emulated.series().iter().map(|row| row[0]).collect();
         assert_eq!(steps, [0.0, 2.0, 4.0, 6.0], "seed {seed}");
     });
+}
+
+/// Rows that are longer than what a block takes at once, of values of any size, also from a point on that is no multiple of what is
+/// loaded together.
+#[test]
+fn kernels_reduce_long_rows_to_the_bits_of_this_machine() {
+    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+        for (size, reads) in [([1, 3001], "u"), ([3, 1100], "u"), ([2, 1030], "wide(u)")] {
+            let description = Description::new(&size)
+                .dtype(dtype)
+                .derivative("wide", "xx", 4)
+                .field(FieldText::new("u", "sin(x) + y", "u - 0.1*u*u").boundary("edge"))
+                .total("all", format!("sum({reads}^2 + x)"))
+                .total("ends", format!("max({reads}) - min({reads})"));
+            let system = System::new(&description, Path::new("")).unwrap();
+            let mut alone = SystemSimulation::on(&system, EngineRequest::Emulate).unwrap();
+            assert_equal_bits(&mut alone, &format!("{dtype}: {size:?}, {reads}"));
+            let sharing = Sharing { split: Some([1, 1, 2]), ..Sharing::among(Ranks::Threads(2)) };
+            let (engine, sharing) = (EngineRequest::Emulate, Some(sharing));
+            let asked = Asked { engine, sharing, ..Asked::default() };
+            let mut shared = SystemSimulation::asked(&system, &asked).unwrap();
+            for _ in 0..2 {
+                let totals = [&mut alone, &mut shared].map(|it| it.totals().unwrap());
+                assert_eq!(totals[0], totals[1], "{dtype}: {size:?}, {reads}");
+                alone.step(1).unwrap();
+                shared.step(1).unwrap();
+            }
+        }
+    }
 }
 
 /// A step that waits for totals does not overwrite those of an earlier look.
@@ -342,6 +379,80 @@ fn a_total_limits_growth() {
         assert!((grid.get(x) - u).abs() < 1e-13, "{x}: {} {u}", grid.get(x));
     }
     assert!(simulation.has_ended().unwrap());
+}
+
+/// A run that goes on from what a checkpoint keeps of another one has its rows; one that had none begins with its own.
+#[test]
+fn rows_of_totals_go_on_with_a_run() {
+    let system = System::new(&heat().total("mass", "sum(u)"), Path::new("")).unwrap();
+    let begun = |series: bool| {
+        let simulation = SystemSimulation::new(&system).unwrap();
+        if series { simulation.with_series(4).unwrap() } else { simulation }
+    };
+    let mut whole = begun(true);
+    whole.step(18).unwrap();
+    for (done, series) in [(8, true), (10, true), (10, false)] {
+        let mut first = begun(series);
+        first.step(done).unwrap();
+        let mut left = {
+            let mut snapshot = first.snapshot();
+            let (shape, region) = (snapshot.shape(), Region::whole(snapshot.shape()));
+            let names = snapshot.arrays().into_iter().enumerate();
+            let grid = |(array, name)| {
+                (name, Grid { shape, values: snapshot.read(array, region).unwrap() })
+            };
+            let arrays = names.map(grid).collect();
+            let records = Vec::new();
+            SystemState { step: done, arrays, records, series: Vec::new(), clock: None }
+        };
+        left.series = first.snapshot().series().to_vec();
+        let after = SystemSimulation::resumed(&system, &Asked::default(), left).unwrap();
+        assert!(after.series().is_empty());
+        let mut after = after.with_series(4).unwrap();
+        after.step(18 - done).unwrap();
+        let steps: Vec<f64> = after.series().iter().map(|row| row[0]).collect();
+        match series {
+            true => assert_eq!(after.series(), whole.series(), "{done}"),
+            false => assert_eq!(steps, [10.0, 12.0, 16.0]),
+        }
+    }
+}
+
+/// A total that is made of others is found with them, whichever comes first.
+#[test]
+fn a_variance_is_made_of_a_mean() {
+    let description = heat()
+        .total("variance", "mean((u - m)^2)")
+        .total_where("above", "sum(u - m)", "u > m")
+        .total("m", "mean(u)")
+        .total("skewness", "mean(((u - m)/sqrt(variance))^3)");
+    let system = System::new(&description, Path::new("")).unwrap();
+    assert_eq!(system.totals.looks(), 3);
+    for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
+        let simulation = SystemSimulation::on(&system, engine).unwrap();
+        let mut simulation = simulation.with_series(2).unwrap();
+        simulation.step(4).unwrap();
+        let grid = simulation.field("u").unwrap();
+        let u: Vec<f64> = (0..63).map(|index| grid.get(index)).collect();
+        let mean = |of: &dyn Fn(f64) -> f64| u.iter().map(|u| of(*u)).sum::<f64>() / 63.0;
+        let m = mean(&|u| u);
+        let variance = mean(&|u| (u - m).powi(2));
+        let above = 63.0 * mean(&|u| if u > m { u - m } else { 0.0 });
+        let skewness = mean(&|u| ((u - m) / variance.sqrt()).powi(3));
+        let rows = simulation.series();
+        assert_eq!(rows.len(), 3);
+        for (found, expected) in rows[2][2..].iter().zip([variance, above, m, skewness]) {
+            assert!((found - expected).abs() <= 1e-14 * expected.abs(), "{found} {expected}");
+        }
+    }
+    let circle = |a: &str, b: &str| {
+        let description = heat().total("a", a).total("b", b);
+        System::new(&description, Path::new("")).unwrap_err().to_string()
+    };
+    let found = circle("sum(u - b)", "mean(u^2) + a");
+    assert!(found.contains("this total is made of itself: 'a', of 'b', of 'a'"), "{found}");
+    let found = circle("sum(u - a)", "mean(u)");
+    assert!(found.contains("this total is made of itself: 'a', of 'a'"), "{found}");
 }
 
 /// What a wrong total is told.

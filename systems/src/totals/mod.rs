@@ -17,6 +17,7 @@ use crate::text::Text;
 use problem::error::Mistake;
 
 pub mod exact;
+mod order;
 
 pub use exact::Partial;
 
@@ -27,7 +28,7 @@ pub struct Totals {
     pub names: Vec<String>,
     /// What each is made of: reductions and what is one number for a step.
     pub values: Vec<Node>,
-    /// How many reductions each and those before it have.
+    /// How many reductions each and those before it have, in the order in which they were found.
     ends: Vec<usize>,
     /// The reductions.
     pub reductions: Vec<Reduction>,
@@ -45,19 +46,25 @@ fn fluid(solid: Option<usize>) -> Option<Node> {
 }
 
 impl Totals {
-    /// Checks the totals of a description, and names them in the scope, each for those that follow. Points do not count where the
-    /// coefficient of this number says that they are solid.
+    /// Checks the totals of a description, and names them in the scope, each for those that are made of it. Points do not count where
+    /// the coefficient of this number says that they are solid.
     ///
     /// # Errors
-    /// One is no total, or takes too much.
+    /// One is no total, is made of itself, or takes too much.
     pub fn new(
         texts: &[TotalText],
         scope: &mut Scope,
         solid: Option<usize>,
     ) -> Result<Self, Mistake> {
         let fluid = fluid(solid);
-        let mut totals = Self::default();
-        for TotalText { name, value, region } in texts {
+        let mut totals = Self {
+            names: texts.iter().map(|text| text.name.as_str().to_owned()).collect(),
+            values: vec![Node::Number(0.0); texts.len()],
+            ends: vec![0; texts.len()],
+            ..Self::default()
+        };
+        for number in order::of(texts, scope)? {
+            let TotalText { name, value, region } = &texts[number];
             let region = match region {
                 Some(region) => Some(scope.condition(region, Purpose::Reduced)?),
                 None => None,
@@ -75,10 +82,9 @@ impl Totals {
                 let wrong = value.wrong("this is made of no sum over the grid");
                 return Err(wrong.hint("such as sum(u), mean(u) or max(abs(u))"));
             }
-            totals.ends.push(totals.reductions.len());
+            totals.ends[number] = totals.reductions.len();
             scope.totals.push((name.as_str().to_owned(), node.clone()));
-            totals.names.push(name.as_str().to_owned());
-            totals.values.push(node);
+            totals.values[number] = node;
         }
         Ok(totals)
     }
@@ -143,7 +149,9 @@ impl Totals {
     /// # Errors
     /// A total reads too far away, or takes too many operations.
     pub fn compile(&mut self, by: (&[Stencil], &Sides), texts: &[&Text]) -> Result<(), Mistake> {
-        for (text, end) in texts.iter().zip(&self.ends) {
+        let mut found: Vec<(&&Text, &usize)> = texts.iter().zip(&self.ends).collect();
+        found.sort_by_key(|(_, end)| **end);
+        for (text, end) in found {
             let values = self.reductions[..*end].iter().map(|reduction| &reduction.value);
             let program = Program::of_values(by, values);
             self.program = program.map_err(|what| text.wrong(what))?;
@@ -155,6 +163,46 @@ impl Totals {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
+    }
+
+    /// How often the values must be looked at: reductions of values that are made of no other one are known after the first
+    /// look, those that are made of these after the second.
+    #[must_use]
+    pub fn looks(&self) -> usize {
+        let mut all: Vec<usize> = Vec::new();
+        for reduction in &self.reductions {
+            let mut before = 0;
+            // It is made of those before it.
+            reduction.value.visit(&mut |part| {
+                if let Node::Total(number) = part {
+                    before = before.max(all[*number]);
+                }
+            });
+            all.push(before + 1);
+        }
+        all.into_iter().max().unwrap_or_default()
+    }
+
+    /// What each reduction is, by looks that each are told what the one before has found.
+    ///
+    /// # Errors
+    /// Those of a look.
+    pub fn find<E>(
+        &self,
+        mut look: impl FnMut(&[f64]) -> Result<Vec<Vec<Partial>>, E>,
+    ) -> Result<Vec<f64>, E> {
+        // What a look does not know yet is no number, nor is what it makes of it.
+        let mut known = self.unknown();
+        for _ in 0..self.looks() {
+            known = self.together(&look(&known)?);
+        }
+        Ok(known)
+    }
+
+    /// What is known of reductions before a look.
+    #[must_use]
+    pub fn unknown(&self) -> Vec<f64> {
+        vec![f64::NAN; self.reductions.len()]
     }
 
     /// How each reduction makes one number of all.

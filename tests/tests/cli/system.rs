@@ -652,6 +652,13 @@ fn totals_are_told_written_and_end_a_run() {
     let emulated: Vec<f64> =
         emulated.lines().last().unwrap().split(',').map(|it| it.parse().unwrap()).collect();
     assert!((emulated[2] - last[2]).abs() < 1e-12 * last[2], "{emulated:?} {last:?}");
+    // A run that goes on has the rows of the one before.
+    let some = run.replace("totals.csv", "some.csv");
+    folder.succeed(&format!("{some} --checkpoint kept.state --until 1e30,25"));
+    folder.succeed(&format!("{some} --resume kept.state"));
+    let [whole, resumed] =
+        ["totals.csv", "some.csv"].map(|name| fs::read_to_string(folder.path(name)).unwrap());
+    assert_eq!(resumed, whole);
     // At the start nothing has changed, which is no end.
     let outcome = folder.succeed("run wave.toml --steps 4000 --until change<1e-4,5 --time off");
     assert!(outcome.stdout.contains("end        after step "), "{}", outcome.stdout);
@@ -659,4 +666,30 @@ fn totals_are_told_written_and_end_a_run() {
     let text = "error: --until CONDITION is not for stencils\n  help: give a change of a value in a step, such as \
                 --until 1e-6; totals are of systems";
     folder.fail("run star2d1r --size 16 --until u<1", 2, text);
+}
+
+/// Files of steps that are as long as the values say have the times of the rows of totals, also those that a run has written which
+/// was gone on with.
+#[test]
+fn files_have_the_times_of_steps_of_any_length() {
+    let folder = folder(&TOTALS.replace("dt = 0.05", "dt = \"0.06*max(u)\"\ndt_every = 3"));
+    let run = "run wave.toml --engine cpu --time off --quiet --series totals.csv,10 --every 10";
+    let run = format!("{run} --output u_{{step}}.vti");
+    folder.succeed(&format!("{run} --checkpoint kept.state --until 1e30,25"));
+    folder.succeed(&format!("{run} --resume kept.state"));
+    let rows = fs::read_to_string(folder.path("totals.csv")).unwrap();
+    let list = fs::read_to_string(folder.path("u.pvd")).unwrap();
+    let mut before = -0.6;
+    for row in rows.lines().skip(1) {
+        let [step, time] = [0, 1].map(|column| row.split(',').nth(column).unwrap());
+        let named = format!("timestep=\"{time}\" part=\"0\" file=\"u_{step}.vti\"");
+        assert!(list.contains(&named), "{named}: {list}");
+        let bytes = fs::read(folder.path(format!("u_{step}.vti"))).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains(&format!("format=\"ascii\">{time}</DataArray>")), "{time}: {text}");
+        // The hottest point grows colder, and steps shorter.
+        let time: f64 = time.parse().unwrap();
+        assert!(time > before && time < before + 0.7, "{rows}");
+        before = time;
+    }
 }

@@ -53,10 +53,11 @@ pub fn finish(
     let outputs = written.outputs;
     let files = outputs.map(|outputs| outputs.after(step)).transpose()?.unwrap_or_default();
     // Beside its place at first: what is wrong must not replace an earlier result.
-    let mut staged = Vec::new();
+    let (mut staged, mut last) = (Vec::new(), None);
     if let Some(outputs) = outputs {
         completed.show(&mut |snapshot| {
             staged = watching.stage(outputs, &files, step, snapshot)?;
+            last = Some(outputs.recording.moment(step, snapshot));
             Ok(())
         })?;
     }
@@ -65,7 +66,7 @@ pub fn finish(
     let mut kept = Ok(None);
     if wrong.is_none() {
         if let Some(outputs) = outputs {
-            kept = publish(outputs, staged, step)
+            kept = publish(outputs, staged, last)
                 .map(|()| args.output.as_deref().map(|pattern| named(&files, pattern)));
         }
         if let Some(output) = written.records {

@@ -2,9 +2,12 @@
 //! The reductions of a system's totals over a box of points: each thread takes points of rows, a block adds up its threads',
 //! and whoever launches adds up the blocks'.
 //!
-//! A unit is a piece of a row; blocks take them in turns, so that a grid of any shape keeps a GPU busy. What is reduced is
-//! computed in f64 with operations that are rounded one by one, and sums are kept in two parts (`crate::totals::exact`), so
-//! that the result is that of any other engine.
+//! A unit is a piece of a row; blocks take them in turns, so that a grid of any shape keeps a GPU busy. The last ones come
+//! first: what a step has written last is still in the cache, and what is read last is there when the next step begins with
+//! it. What is reduced is computed in f64 with operations that are rounded one by one, and sums are kept in two parts
+//! (`crate::totals::exact`), so that the result is that of any other engine.
+
+use std::collections::HashMap;
 
 use cuda_driver::Extents;
 
@@ -19,52 +22,27 @@ use crate::program::Offset;
 use crate::totals::exact;
 use problem::Region;
 use ptx_writer::{
-    B32, BLOCK, Emitter, Label, Number, Numbers, Predicate, Register, Relation, Shared, THREAD, U32,
+    B32, BLOCK, Emitter, Label, Number, Numbers, Register, Relation, Shared, THREAD, U32,
 };
 
-/// Threads of a block.
-const THREADS: usize = 128;
-/// Points of a thread that are computed side by side, at most, so that it waits for the values of all of them at once.
-const COLUMNS: usize = 4;
-/// Points of a unit.
-const UNIT: usize = 4 * COLUMNS * THREADS;
-/// Blocks, at most: some for each multiprocessor of the largest GPUs.
-const BLOCKS: usize = 1024;
 /// Bytes of what a reduction is of a block: two numbers.
 pub const PARTIAL: usize = 16;
 
+mod units;
+
+use units::{THREADS, Units};
+
 const UNITS: Label = Label::named("UNITS");
-const POINTS: Label = Label::named("POINTS");
+const PART: Label = Label::named("PART");
 const NEXT: Label = Label::named("NEXT");
 const SHARED: Label = Label::named("SHARED");
-
-/// How a box is shared among blocks.
-struct Units {
-    /// Pieces of a row.
-    of_row: usize,
-    all: usize,
-    blocks: usize,
-    /// Points that a thread computes side by side.
-    columns: usize,
-}
-
-impl Units {
-    fn of(own: Region) -> Self {
-        let [planes, rows, points] = own.extents();
-        let of_row = points.div_ceil(UNIT);
-        let all = planes * rows * of_row;
-        let columns = points.div_ceil(THREADS).clamp(1, COLUMNS);
-        Self { of_row, all, blocks: all.min(BLOCKS), columns }
-    }
-}
 
 /// The kernel of the totals of a system.
 #[derive(Clone, Debug)]
 pub struct TotalsKernel {
     /// The kernel, without a launch of its own.
     pub kernel: Box<Kernel>,
-    /// The box of points.
-    own: Region,
+    units: Units,
 }
 
 impl TotalsKernel {
@@ -76,7 +54,7 @@ impl TotalsKernel {
 
     /// Blocks of a launch, each of which leaves its part of all reductions.
     pub fn blocks(&self) -> usize {
-        Units::of(self.own).blocks
+        self.units.blocks()
     }
 }
 
@@ -89,11 +67,13 @@ impl Kernel {
         if system.totals.reductions.is_empty() {
             return Ok(self);
         }
-        let kernel = Box::new(Self::of_totals(system, &self.geometry, own)?);
-        Ok(Self { totals: Some(TotalsKernel { kernel, own }), ..self })
+        let (program, bytes) = (&system.totals.program, system.dtype.bytes());
+        let units = Units::new(program, &self.geometry, bytes, own);
+        let kernel = Box::new(Self::of_totals(system, &self.geometry, &units)?);
+        Ok(Self { totals: Some(TotalsKernel { kernel, units }), ..self })
     }
 
-    fn of_totals(system: &System, like: &Geometry, own: Region) -> Result<Self, String> {
+    fn of_totals(system: &System, like: &Geometry, units: &Units) -> Result<Self, String> {
         let reduced = system.of_totals();
         let program = &reduced.program;
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
@@ -116,7 +96,7 @@ impl Kernel {
         };
         writer.load_addresses();
         let folds: Vec<Fold> = system.totals.folds().collect();
-        writer.reduce(&folds, own);
+        writer.reduce(&folds, units);
         let text = text(writer.emitter, HELD_VALUES, THREADS, 1);
         let shared_bytes = THREADS * PARTIAL * folds.len();
         let (written, after) = (Vec::new(), Vec::new());
@@ -152,53 +132,61 @@ pub fn check_totals(system: &System, geometry: &Geometry) -> Result<(), String> 
 const MOST_SHARED: usize = 48 << 10;
 
 impl Writer<'_> {
-    fn reduce(&mut self, folds: &[Fold], own: Region) {
-        let units = Units::of(own);
+    fn reduce(&mut self, folds: &[Fold], units: &Units) {
         self.load_numbers();
         let (block, thread) = (self.emitter.mov(U32, BLOCK), self.emitter.mov(U32, THREAD));
         let sums: Vec<[Number; 2]> = folds.iter().map(|fold| self.begin(*fold)).collect();
-        let [low, high] = [own.low, own.high].map(|end| end.map(|at| at as usize));
-        let [_, rows, _] = own.extents();
+        let low = units.own.low.map(|at| at as usize);
+        let [_, rows, _] = units.own.extents();
         let emitter = &mut self.emitter;
-        let unit = emitter.mov(U32, block);
+        // The last ones first; below 0 comes a large number.
+        let last = emitter.mov(U32, units.all().saturating_sub(1));
+        let unit = emitter.sub(U32, last, block);
         emitter.label(UNITS);
-        let done = emitter.setp(Relation::AtLeast, U32, unit, units.all);
+        let done = emitter.setp(Relation::AtLeast, U32, unit, units.all());
         emitter.branch_if(done, SHARED);
-        let row = emitter.div(U32, unit, units.of_row);
-        let piece = emitter.rem(U32, unit, units.of_row);
+        let row = emitter.div(U32, unit, units.of_row());
+        let piece = emitter.rem(U32, unit, units.of_row());
         let plane = emitter.div(U32, row, rows);
         let row = emitter.rem(U32, row, rows);
         let z = emitter.add(U32, plane, low[0]);
         let y = emitter.add(U32, row, low[1]);
-        let first = emitter.mad(U32, piece, UNIT, low[2]);
-        let end = emitter.add(U32, first, UNIT);
-        let end = emitter.min(U32, end, high[2]);
-        let last = emitter.sub(U32, end, 1);
-        let x = emitter.add(U32, first, thread);
-        emitter.label(POINTS);
-        let beyond = emitter.setp(Relation::AtLeast, U32, x, end);
-        emitter.branch_if(beyond, NEXT);
-        let mut points = Columns { points: Vec::new(), column: 0 };
-        let mut counts: Vec<Register<Predicate>> = Vec::new();
-        for column in 0..units.columns {
-            let at = emitter.add(U32, x, column * THREADS);
-            counts.push(emitter.setp(Relation::Less, U32, at, end));
-            let at = emitter.min(U32, at, last);
-            points.points.push(AtEdge::new([z, y, at]));
+        let start = emitter.mad(U32, piece, units.points(), units.first());
+        let x = emitter.mad(U32, thread, units.group, start);
+        if units.end() - units.first() >= units.points() {
+            let end = emitter.add(U32, start, units.points());
+            let beyond = emitter.setp(Relation::AtLeast, U32, end, units.end() + 1);
+            emitter.branch_if(beyond, PART);
+            if units.first() < units.low() {
+                let before = emitter.setp(Relation::Less, U32, start, units.low());
+                emitter.branch_if(before, PART);
+            }
+            let values = self.of_points([z, y, x], units, true);
+            for (fold, value, sum) in each(folds, &values, &sums) {
+                self.take(fold, sum, [Some(value), None]);
+            }
+            self.emitter.branch(NEXT);
         }
-        let values = self.evaluate_columns(&mut points, units.columns);
-        for (values, counts) in values.iter().zip(counts) {
-            for ((fold, value), sum) in folds.iter().zip(values).zip(&sums) {
+        self.emitter.label(PART);
+        let outside = self.emitter.setp(Relation::AtLeast, U32, x, units.end());
+        self.emitter.branch_if(outside, NEXT);
+        let values = self.of_points([z, y, x], units, false);
+        for (column, values) in values.iter().enumerate() {
+            let (group, place) = (column / units.group, column % units.group);
+            let at = self.emitter.add(U32, x, group * units.group * THREADS + place);
+            let mut counts = self.emitter.setp(Relation::Less, U32, at, units.end());
+            if units.first() < units.low() {
+                counts = self.emitter.setp_and(Relation::AtLeast, U32, at, units.low(), counts);
+            }
+            for (fold, value, sum) in each(folds, std::slice::from_ref(values), &sums) {
                 let nothing = self.numbers.immediate(fold.nothing());
-                let value = self.emitter.choose(*value, nothing, counts);
-                self.take(*fold, *sum, [Some(value), None]);
+                let value = self.emitter.choose(value, nothing, counts);
+                self.take(fold, sum, [Some(value), None]);
             }
         }
         let emitter = &mut self.emitter;
-        emitter.increase(U32, x, units.columns * THREADS);
-        emitter.branch(POINTS);
         emitter.label(NEXT);
-        emitter.increase(U32, unit, units.blocks);
+        emitter.decrease(unit, units.blocks());
         emitter.branch(UNITS);
         emitter.label(SHARED);
         self.among_threads(folds, &sums, thread);
@@ -212,6 +200,45 @@ impl Writer<'_> {
             }
         }
         self.emitter.ret();
+    }
+
+    /// What is reduced at the points of a thread, of which the first is given. A group that begins beyond the last one of the row is
+    /// taken there, unless it is known that none does.
+    fn of_points(
+        &mut self,
+        [z, y, x]: [Register<B32>; 3],
+        units: &Units,
+        are_all: bool,
+    ) -> Vec<Vec<Number>> {
+        let &Units { group, columns, .. } = units;
+        let mut points = Columns { points: Vec::new(), column: 0, group, loaded: HashMap::new() };
+        let mut starts = Vec::new();
+        for number in 0..columns / group {
+            let emitter = &mut self.emitter;
+            let mut start = emitter.add(U32, x, number * group * THREADS);
+            if !are_all {
+                start = emitter.min(U32, start, (units.end() - 1) / group * group);
+            }
+            starts.push(start);
+            for place in 0..group {
+                points.points.push(AtEdge::new([z, y, self.emitter.add(U32, start, place)]));
+            }
+        }
+        if group > 1 {
+            let mut stored = Vec::new();
+            for (number, start) in starts.into_iter().enumerate() {
+                let distance = self.distance([z, y, start]);
+                for array in self.arrays {
+                    let place = self.emitter.offset(self.start(*array), distance).at(0);
+                    let values = self.numbers.load_several(&mut self.emitter, place, group);
+                    let places = values.into_iter().zip(number * group..);
+                    stored.extend(places.map(|(value, column)| ((*array, column), value)));
+                }
+            }
+            let widen = |(at, value)| (at, self.numbers.widen(&mut self.emitter, value));
+            points.loaded = stored.into_iter().map(widen).collect();
+        }
+        self.evaluate_columns(&mut points, columns)
     }
 
     /// Registers for a reduction, of nothing so far.
@@ -284,15 +311,34 @@ impl Writer<'_> {
     }
 }
 
-/// Points of a row, some distance from each other.
+/// Each reduction with a value that it takes, of points, and what it has.
+fn each<'a>(
+    folds: &'a [Fold],
+    points: &'a [Vec<Number>],
+    sums: &'a [[Number; 2]],
+) -> impl Iterator<Item = (Fold, Number, [Number; 2])> {
+    points.iter().flat_map(move |values| {
+        let all = folds.iter().zip(values).zip(sums);
+        all.map(|((fold, value), sum)| (*fold, *value, *sum))
+    })
+}
+
+/// Points of a row, in groups some distance from each other.
 struct Columns {
     points: Vec<AtEdge>,
     column: usize,
+    /// Points that lie side by side.
+    group: usize,
+    /// What was loaded of points by themselves, where several lie side by side.
+    loaded: HashMap<(Array, usize), Number>,
 }
 
 impl Point for Columns {
     fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> Number {
-        self.points[self.column].read(writer, array, offset)
+        if self.group == 1 {
+            return self.points[self.column].read(writer, array, offset);
+        }
+        self.loaded[&(array, self.column)]
     }
 
     fn place(&mut self, writer: &mut Writer, axis: usize, offset: i32) -> Register<B32> {

@@ -71,8 +71,8 @@ impl<T: Target> Session for OnTarget<T> {
         self.target.capture(array, rows, (view.shape(), dtype))
     }
 
-    fn reduce(&mut self, _: Region) -> Result<Option<Vec<[f64; 2]>>, Error> {
-        if self.totals.is_none() { Ok(None) } else { self.reduce_now().map(Some) }
+    fn reduce(&mut self, _: Region, known: &[f64]) -> Result<Option<Vec<[f64; 2]>>, Error> {
+        if self.totals.is_none() { Ok(None) } else { self.reduce_now(known).map(Some) }
     }
 
     fn take_totals(&mut self, reduced: &[f64]) {
@@ -145,19 +145,25 @@ impl<T: Target> StepSession for OnTarget<T> {
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
         let start = Instant::now();
         let (mut taken, mut looks, mut all) = (0, 0, Vec::new());
+        let unknown = system.totals.unknown();
         for look in (first..=steps).step_by(every) {
             self.launches(look - taken)?;
             taken = look;
-            self.queue_reduction(looks)?;
+            // What is made of other totals waits for them.
+            if system.totals.looks() > 1 {
+                all.push(self.reduced_now()?);
+                continue;
+            }
+            self.queue_reduction(looks, &unknown)?;
             looks += 1;
             // A step that waits for totals reduces into the first place itself.
             if self.waits || looks == SLOTS || look + every > steps {
-                all.extend(self.reductions(std::mem::take(&mut looks))?);
+                let parts = self.reductions(std::mem::take(&mut looks))?;
+                all.extend(parts.into_iter().map(|parts| system.totals.together(&[parts])));
             }
         }
         self.launches(steps - taken)?;
         self.target.wait()?;
-        let all = all.into_iter().map(|parts| system.totals.together(&[parts])).collect();
         Ok((start.elapsed(), all))
     }
 

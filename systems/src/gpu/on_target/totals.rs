@@ -62,24 +62,34 @@ impl<T: Target> OnTarget<T> {
         if let Some(known) = self.told.take() {
             return Ok(known);
         }
-        let parts = self.reduce_now()?;
-        Ok(self.system.totals.together(&[parts]))
+        self.reduced_now()
     }
 
-    /// What the reductions of totals are over the box of points of the kernel.
-    pub(super) fn reduce_now(&mut self) -> Result<Vec<Partial>, Error> {
-        self.queue_reduction(0)?;
+    /// What the reductions of totals are.
+    pub(super) fn reduced_now(&mut self) -> Result<Vec<f64>, Error> {
+        let mut known = self.system.totals.unknown();
+        for _ in 0..self.system.totals.looks() {
+            let parts = self.reduce_now(&known)?;
+            known = self.system.totals.together(&[parts]);
+        }
+        Ok(known)
+    }
+
+    /// What the reductions of totals are over the box of points of the kernel, as far as those are known that they are made of.
+    pub(super) fn reduce_now(&mut self, known: &[f64]) -> Result<Vec<Partial>, Error> {
+        self.queue_reduction(0, known)?;
         Ok(self.reductions(1)?.remove(0))
     }
 
-    /// Queues that the present values are reduced into a place for some looks.
-    pub(super) fn queue_reduction(&mut self, slot: usize) -> Result<(), Error> {
+    /// Queues that the present values are reduced into a place for some looks, as [`OnTarget::reduce_now`] does.
+    pub(super) fn queue_reduction(&mut self, slot: usize, known: &[f64]) -> Result<(), Error> {
         if self.system.totals.reach() != [0; 3] {
             self.refresh(0, true)?;
         }
         let of = self.totals.as_ref().expect("the system has totals");
         if of.changing {
             let evaluator = Evaluator::new(&self.system, Plain, &Nothing, self.done as f64);
+            let evaluator = evaluator.knowing(known);
             let scalars = self.system.totals.program.scalars.iter();
             let numbers: Vec<f64> = scalars.map(|node| evaluator.at(node, [0; 3])).collect();
             let bytes: &[u8] = bytemuck::cast_slice(&numbers);

@@ -59,6 +59,10 @@ impl Snapshot for SystemSnapshot<'_> {
         self.simulation.records()
     }
 
+    fn series(&self) -> &[Vec<f64>] {
+        self.simulation.series()
+    }
+
     fn clock(&self) -> Option<Clock> {
         self.simulation.system.varies_steps().then_some(self.simulation.system.clock)
     }

@@ -102,6 +102,7 @@ impl<'a> Search<'a> {
                         step: self.finite,
                         arrays: state.clone(),
                         records: vec![],
+                        series: vec![],
                         clock,
                     };
                     again = SystemSimulation::resumed(system, &asked, left)?;
