@@ -4,7 +4,8 @@
 use transform::machine::Machine;
 
 use super::cost::{chained, point_instructions, words};
-use super::tile::{Tile, TileState};
+use super::held::TileState;
+use super::tile::Tile;
 use super::windows::shared_values;
 use crate::checked::System;
 
@@ -36,7 +37,7 @@ fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> 
     /// In how many parts z may be cut.
     const CHUNKS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64];
     let [nz, ny, _] = system.shape.extents();
-    let reach @ [_, y, _] = system.program.reach(|_| true);
+    let [_, y, _] = system.reach();
     let shapes: &[[usize; 3]] = match (system.shape.dims(), ny, y) {
         (3, ..) => {
             &[[32, 4, 8], [64, 4, 8], [32, 4, 16], [32, 2, 8], [32, 2, 16], [64, 8, 8], [64, 2, 8]]
@@ -52,22 +53,22 @@ fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> 
     chunks.dedup();
     let of_shape = |&[lanes, rows, down]: &[usize; 3]| {
         let of_chunk =
-            move |&planes: &Option<usize>| Tile { steps, lanes, rows, down, planes, reach };
+            move |planes: &Option<usize>| Tile::of(system, steps, [lanes, rows, down], *planes);
         chunks.iter().map(of_chunk)
     };
     let fits = |tile: &Tile| {
         let (middle, extents) = (tile.middle(), tile.extents());
         // What is right in the end has neighbours in the part, and is not too little of it.
         let wide = [1, 2].into_iter().all(|axis| {
-            let (middle, reach, extent) = (middle[axis], tile.reach[axis], extents[axis]);
-            middle > 0 && middle >= 2 * reach && middle * 3 >= extent
+            let (middle, reads, extent) = (middle[axis], tile.reads[axis], extents[axis]);
+            middle > 0 && middle >= 2 * reads && middle * 3 >= extent
         });
         let small = tile.rows == 1
-            || held.states.len() * tile.rows * words <= WORDS
+            || held.registers * tile.rows * words <= WORDS
                 && point_instructions(system) * tile.rows * words <= INSTRUCTIONS;
         let shared = || shared_values(system, held, tile) * words * 4;
         let fields = system.fields.len();
-        let all = (held.states.len() + fields) * tile.rows * words;
+        let all = (held.registers + fields) * tile.rows * words;
         let finds_registers = tile.rows == 1 || fields < MANY || all <= WORDS_OF_MANY;
         wide && small
             && finds_registers
