@@ -45,6 +45,11 @@ fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> 
         (_, 1, 0) => &[[512, 1, 1], [256, 1, 1], [1024, 1, 1]],
         _ => &[[64, 8, 8], [128, 8, 4], [64, 8, 4], [64, 4, 8], [32, 8, 8], [32, 8, 4], [32, 4, 8]],
     };
+    // What stages have computed takes registers besides.
+    let of_few_rows: &[[usize; 3]] = match system.shape.dims() == 2 && system.is_staged() {
+        true => &[[64, 2, 8], [32, 2, 16]],
+        false => &[],
+    };
     let words = words(system);
     let mut chunks: Vec<Option<usize>> = match system.shape.dims() {
         3 => CHUNKS.iter().map(|parts| Some(nz.div_ceil(*parts))).collect(),
@@ -75,5 +80,5 @@ fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> 
             && point_instructions(system) * tile.rows * words <= 4 * INSTRUCTIONS
             && shared() <= machine.shared_bytes_per_block as usize
     };
-    shapes.iter().flat_map(of_shape).filter(fits).collect()
+    shapes.iter().chain(of_few_rows).flat_map(of_shape).filter(fits).collect()
 }
