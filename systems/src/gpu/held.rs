@@ -33,6 +33,8 @@ pub struct TileState {
     pub periodic: [bool; 3],
     /// Values that a thread has in registers for a point while a stage is computed, at most.
     pub registers: usize,
+    /// With those that the stage computes.
+    pub with_results: usize,
 }
 
 impl TileState {
@@ -65,8 +67,12 @@ impl TileState {
         let computed = computed.filter(|it| matches!(it, Array::New(_)) || read.contains(it));
         let computed: Vec<Array> = computed.collect();
         let shared = places(system, &states, &computed);
-        let registers = registers(system, &states, &computed);
-        Ok(Self { periodic: periodic(system)?, states, computed, shared, registers })
+        let held = held(system, &states, &computed);
+        let registers = held.iter().copied().max().unwrap_or_default();
+        let with_results = held.iter().zip(stages).map(|(held, stage)| held + stage.writes.len());
+        let with_results = with_results.max().unwrap_or_default();
+        let periodic = periodic(system)?;
+        Ok(Self { periodic, states, computed, shared, registers, with_results })
     }
 
     /// All arrays that threads have in registers.
@@ -166,8 +172,8 @@ fn places(system: &System, states: &[Array], computed: &[Array]) -> Vec<(Array, 
     shared
 }
 
-/// Values that a thread has in registers for a point while a stage is computed, at most.
-fn registers(system: &System, states: &[Array], computed: &[Array]) -> usize {
+/// Of each stage the values that a thread has in registers for a point while it is computed.
+fn held(system: &System, states: &[Array], computed: &[Array]) -> Vec<usize> {
     let stages = &system.stages;
     let of_stage = |stage: usize| {
         let is_read = |array: Array| stages[stage..].iter().any(|it| it.arrays().contains(&array));
@@ -182,5 +188,5 @@ fn registers(system: &System, states: &[Array], computed: &[Array]) -> usize {
         states.iter().filter(is_held).count()
             + before.filter(|it| waits(it) || is_read(**it)).count()
     };
-    (0..stages.len()).map(of_stage).max().unwrap_or_default()
+    (0..stages.len()).map(of_stage).collect()
 }

@@ -14,6 +14,12 @@ const WORDS: usize = 56;
 /// Words of values before and after a step that a thread may have where fields are many: sm_80 found no registers for a
 /// stream around a cylinder with 80.
 const WORDS_OF_MANY: usize = 64;
+/// Those where a step has several stages: sm_90 found no registers for elastic waves with 80.
+const WORDS_OF_STAGES: usize = 72;
+/// Registers of a multiprocessor.
+const REGISTERS: usize = 1 << 16;
+/// Of a thread those beside what it holds, where a step has several stages.
+const BESIDE: usize = 40;
 /// Fields that are many.
 const MANY: usize = 8;
 /// Instructions of a thread's step.
@@ -73,8 +79,15 @@ fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> 
                 && point_instructions(system) * tile.rows * words <= INSTRUCTIONS;
         let shared = || shared_values(system, held, tile) * words * 4;
         let fields = system.fields.len();
-        let all = (held.registers + fields) * tile.rows * words;
-        let finds_registers = tile.rows == 1 || fields < MANY || all <= WORDS_OF_MANY;
+        let of_threads = (REGISTERS / tile.threads()).saturating_sub(BESIDE).min(WORDS_OF_STAGES);
+        let most = match (system.is_staged(), fields < MANY) {
+            (true, true) => of_threads,
+            (true, false) => of_threads.min(WORDS_OF_MANY),
+            (false, true) => usize::MAX,
+            (false, false) if tile.rows == 1 => usize::MAX,
+            (false, false) => WORDS_OF_MANY,
+        };
+        let finds_registers = held.with_results * tile.rows * words <= most;
         wide && small
             && finds_registers
             && point_instructions(system) * tile.rows * words <= 4 * INSTRUCTIONS
