@@ -87,6 +87,8 @@ fn stages_take_turns_in_shared_memory() {
     let system = System::new(&example("burgers", &[64, 64]), Path::new("")).unwrap();
     let held = TileState::new(&system).unwrap();
     assert_eq!((held.states.len(), held.slots()), (2, 4));
+    // By a launch for each stage.
+    assert_eq!(system.moved(), (20, 14));
     let at = |array| held.slot(array).unwrap();
     let stages = &system.stages;
     for (number, stage) in stages.iter().enumerate() {
