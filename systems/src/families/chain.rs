@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Several steps a launch on CUDA cores: a block takes them with a part of the grid on chip, whose halo it computes in vain.
+//! Several steps, or all stages of one, a launch on CUDA cores: a block takes them with a part of the grid on chip, whose halo it
+//! computes in vain.
 
 use super::{Family, Out, Run, Way, on_a_gpu, system};
 use crate::checked::System;
@@ -25,7 +26,7 @@ impl Family for Chain {
     }
 
     fn about(&self) -> &'static str {
-        "Systems: several steps a launch on CUDA cores"
+        "Systems: several steps, or all stages of one, a launch on CUDA cores"
     }
 
     fn engine(&self) -> &'static str {
@@ -39,14 +40,16 @@ impl Family for Chain {
     fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
         // Without a GPU that is the reason, whatever else is one.
         let none = |refusal: Refusal| vec![Err(run.hardware.gpu().err().unwrap_or(refusal).into())];
+        // One step whose stages would be launches.
+        let least = if run.system.is_staged() { 1 } else { 2 };
         let steps = match run.system.chain {
-            Depth::Steps(0 | 1) => {
+            Depth::Steps(steps) if steps < least => {
                 return none(Refusal::Chain("one step a launch is asked for".into()));
             }
             Depth::Steps(steps) => steps..=steps,
             // Of a run that is shorter the halo would be wider than it need be.
-            Depth::Auto if run.system.steps > 0 => 2..=MOST_STEPS.min(run.system.steps),
-            Depth::Auto => 2..=MOST_STEPS,
+            Depth::Auto if run.system.steps > 0 => least..=MOST_STEPS.min(run.system.steps),
+            Depth::Auto => least..=MOST_STEPS,
         };
         if steps.is_empty() {
             return none(Refusal::Short("the run has one step".into()));

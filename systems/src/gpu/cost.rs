@@ -5,7 +5,8 @@
 use transform::machine::Machine;
 
 use super::geometry::Geometry;
-use super::tile::{Tile, TileState, instructions};
+use super::held::TileState;
+use super::tile::{Tile, instructions};
 use super::windows;
 use crate::checked::System;
 use crate::expression::Array;
@@ -19,9 +20,9 @@ pub fn words(system: &System) -> usize {
     if system.dtype == Dtype::F64 { 2 } else { 1 }
 }
 
-/// About how many instructions a step of a point takes.
+/// About how many instructions a step of a point takes, in all of its stages.
 pub fn point_instructions(system: &System) -> usize {
-    system.program.operations.iter().map(instructions).sum()
+    system.stages.iter().flat_map(|stage| &stage.operations).map(instructions).sum()
 }
 
 /// Predicted seconds of a step with one a launch, where each thread has points of its own.
@@ -96,15 +97,19 @@ fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -
     // Cycles of a multiprocessor for a point and step: of f64 it issues half as many instructions as of f32.
     let (speeds, cycle) = (&GPU.parts, &GPU.cycle);
     let exchanged = held.exchanged(system, tile.rows);
-    let stored = if system.dtype.bytes() == 2 { 2 * system.fields.len() } else { 0 };
+    // Values of 16 bits are rounded by each stage that computes some.
+    let (_, computed) = system.moved();
+    let stored = if system.dtype.bytes() == 2 { 2 * computed } else { 0 };
     let own = (point_instructions(system) + stored) as f64 * words + exchanged + states;
     let cycles = (own / cycle.instructions).max(exchanged * words / cycle.shared_words);
     let cycles = cycles / (speeds.on_chip * machine.clock_hz);
-    let shared = held.shared.len() as f64 * tile.values() as f64 * words * 4.0;
+    let shared = held.slots() as f64 * tile.values() as f64 * words * 4.0;
     let threads = tile.threads() as f64;
-    let registers = 32.0 + 1.3 * states * tile.rows as f64 * words;
+    let registers = 32.0 + 1.3 * held.registers as f64 * tile.rows as f64 * words;
     let (waves, together) = waves(machine, blocks, [threads, shared, registers]);
-    let step = seconds(speeds.step_us).max(cycles * (down * across) as f64 * together);
+    // All threads wait for each other after each stage.
+    let stages = system.stages.len() as f64;
+    let step = (stages * seconds(speeds.step_us)).max(cycles * (down * across) as f64 * together);
     let of_wave = bytes / blocks as f64 * together;
     let loads = seconds(speeds.loads_us).max(of_wave / (1e9 * speeds.loads_gb_per_s));
     let on_chip = waves * (step * tile.steps as f64 + loads);

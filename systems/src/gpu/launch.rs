@@ -2,9 +2,10 @@
 //! What a launch on a GPU does for a system.
 
 use super::geometry::{Geometry, March};
+use super::held::TileState;
 use super::kernel::{self, Kernel};
 use super::sweep::FinishedSweep;
-use super::tile::{Tile, TileState};
+use super::tile::Tile;
 use crate::checked::System;
 use crate::expression::Array;
 use compute::device::generated::MOST_STAGES;
@@ -20,7 +21,7 @@ pub enum Launch {
     Step,
     /// One step on CUDA cores, by blocks that go along z.
     March(March),
-    /// Several steps on CUDA cores, of which each block holds such a part of the grid.
+    /// Several steps, or all stages of one, on CUDA cores, of which each block holds such a part of the grid.
     Chain(Tile),
     /// One step by a sweep on sparse tensor cores, and the points near sides on CUDA cores.
     Sweep(Box<FinishedSweep>),
@@ -52,7 +53,8 @@ impl Launch {
                     None => &tile.extents()[3 - dims..],
                 };
                 let part = extents.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
-                format!("chain{dims}d_{dtype}_c{}_{part}", tile.steps)
+                let stages = system.stages_in_name();
+                format!("chain{dims}d_{dtype}{stages}_c{}_{part}", tile.steps)
             }
             Self::Sweep(sweep) => sweep.kernel.entry.name().to_owned(),
         }
@@ -96,13 +98,14 @@ impl Launch {
     }
 
     /// Bytes of all arrays with a value for each point: of each field its levels and those that are to take the next,
-    /// coefficients, and what solves take.
+    /// coefficients, what stages compute for others, which a chain has on chip, and what solves take.
     pub fn bytes(&self, system: &System) -> u128 {
         let levels = system.fields.iter().map(|field| {
             let next = if matches!(self, Self::Chain(_)) { field.levels } else { 1 };
             field.levels + next
         });
-        let count = levels.sum::<usize>() + system.coefficients.len() + system.works.len();
+        let works = if matches!(self, Self::Chain(_)) { 0 } else { system.works.len() };
+        let count = levels.sum::<usize>() + system.coefficients.len() + works;
         let values = self.geometry(system).values();
         let shared = Machine::h200().shared_bytes_per_block;
         let solves = system

@@ -2,7 +2,8 @@
 //! Many sources as a list by rows of the grid: where the list of each row begins, and for each source its x, its
 //! field and its number.
 
-use super::tile::{Tile, TileState};
+use super::held::TileState;
+use super::tile::Tile;
 use super::windows::Windows;
 use crate::checked::System;
 use crate::expression::Array;
@@ -50,8 +51,7 @@ pub fn receivers(system: &System, tile: Tile) -> Result<(Vec<u32>, Vec<[u32; 2]>
             Some(_) => windows.window(field, 0),
             None => {
                 let array = Array::Field { field, level: 0 };
-                let slot = held.shared.iter().position(|shared| *shared == array);
-                slot.expect("it is shared") * tile.values() + tile.pad()
+                held.slot(array).expect("it is shared") * tile.values() + tile.pad()
             }
         };
         let cell = (y % down + halo_y) * tile.lanes + x % across + halo_x;

@@ -17,6 +17,7 @@ pub mod cost;
 mod device;
 mod emulated;
 mod geometry;
+mod held;
 mod kernel;
 mod launch;
 mod listed;
@@ -36,9 +37,9 @@ mod tests;
 
 pub use emulated::check as check_emulated;
 pub use geometry::March;
+pub use held::TileState;
 pub use launch::Launch;
 pub use sweep::{FinishedSweep, check as check_sweep};
-pub use tile::TileState;
 
 /// The PTX of a system, for one step a launch.
 ///

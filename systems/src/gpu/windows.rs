@@ -15,7 +15,8 @@
 
 use std::collections::BTreeSet;
 
-use super::tile::{Tile, TileState};
+use super::held::TileState;
+use super::tile::Tile;
 use crate::checked::System;
 use crate::expression::Array;
 use crate::program::Offset;
@@ -74,7 +75,7 @@ impl Windows {
 pub fn shared_values(system: &System, held: &TileState, tile: &Tile) -> usize {
     match tile.planes {
         Some(_) => Windows::new(system, tile).values(tile),
-        None => held.shared.len() * tile.values(),
+        None => held.slots() * tile.values(),
     }
 }
 

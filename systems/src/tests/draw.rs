@@ -32,6 +32,8 @@ pub struct Draw {
     solves: bool,
     /// What solid points have.
     solid: Solid,
+    /// Along which axes all arrays are periodic, and no others; else each as it happens.
+    periodic: Option<[bool; 3]>,
 }
 
 /// What solid points of a drawn system have.
@@ -132,6 +134,23 @@ pub fn of_axes_in_stages(dims: usize, seed: u64, reach: i32) -> Description {
     Draw { dims, order, ..Draw::new(seed, reach) }.system()
 }
 
+/// One on a grid of one or two axes, whose step has stages, if by chance it has, and along each of whose axes all arrays are
+/// periodic, or none is; every fifth one with a layer.
+pub fn alike_in_stages(seed: u64, reach: i32) -> Description {
+    let mut apart = ChaCha8Rng::seed_from_u64(seed.wrapping_add(1 << 41));
+    let is_layered = seed % 5 == 1;
+    let order = if apart.random_range(0..2) == 0 { Order::InTurn } else { Order::ByRates };
+    let periodic = Some([(); 3].map(|()| apart.random_range(0..3) == 0));
+    let dims = apart.random_range(1..=2);
+    let own = Draw { dims, order, periodic, layered: is_layered, ..Draw::new(seed, reach) };
+    let solid = if is_layered { Solid::Nowhere } else { own.solid };
+    let mut drawn = Draw { solid, ..own }.system();
+    if System::new(&drawn, Path::new("")).is_err() {
+        drawn.pml = None;
+    }
+    drawn
+}
+
 /// One of a field that is a sum of its own values, with any sides, of a type that may not hold the weights.
 pub fn sum(seed: u64) -> Description {
     let drawn = Draw { fields: 1, coefficients: 0, ..Draw::new(seed, 3) };
@@ -145,6 +164,11 @@ pub fn many(seed: u64) -> Description {
 
 fn draw(seed: u64, reach: i32) -> Description {
     Draw::new(seed, reach).system()
+}
+
+/// The number of an axis.
+fn axis_of(name: &str) -> usize {
+    AXES.iter().position(|axis| *axis == name).expect("an axis")
 }
 
 impl Draw {
@@ -172,6 +196,7 @@ impl Draw {
             computed: Vec::new(),
             solves: false,
             solid,
+            periodic: None,
         }
     }
 
@@ -560,7 +585,8 @@ impl Draw {
                 }
             };
             let (low, high) = (side(), side());
-            let is_periodic = self.one_in(if self.layered { 9 } else { 3 });
+            let by_chance = self.one_in(if self.layered { 9 } else { 3 });
+            let is_periodic = self.periodic.map_or(by_chance, |all| all[axis_of(axis)]);
             parts.push(match is_periodic {
                 true => format!("{axis}:periodic"),
                 false => format!("{axis}-:{low},{axis}+:{high}"),

@@ -6,10 +6,11 @@
 use cuda_driver::Extents;
 
 use super::geometry::{Geometry, March};
+use super::held::TileState;
 use super::listed;
 use super::operation;
 use super::places::Places;
-use super::tile::{Tile, TileState};
+use super::tile::Tile;
 use super::windows::shared_values;
 use crate::checked::System;
 use crate::expression::{Array, Node};
@@ -174,7 +175,7 @@ impl Kernel {
         self.text[start..].replacen(NAMES[0], name, 1)
     }
 
-    /// That of a system, for several steps a launch.
+    /// That of a system, for several steps a launch, or all stages of one.
     ///
     /// # Errors
     /// It has what the kernel has no instructions for.

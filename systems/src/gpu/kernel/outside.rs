@@ -4,7 +4,8 @@
 
 use super::{Table, Writer};
 use crate::expression::Array;
-use crate::gpu::tile::{Tile, TileState};
+use crate::gpu::held::TileState;
+use crate::gpu::tile::Tile;
 use problem::boundary::Side;
 use ptx_writer::{B32, Global, Number, Predicate, Register, Relation, S32};
 
@@ -55,9 +56,9 @@ impl Writer<'_> {
     ) -> Lead {
         // What evolves beyond a periodic side takes all arrays from where it comes again.
         let is_periodic =
-            |array: &&Array| self.system.boundary_of(**array).sides[axis].contains(&Side::Periodic);
+            |array: &Array| self.system.boundary_of(*array).sides[axis].contains(&Side::Periodic);
         let array = match held.periodic[axis] {
-            true => *held.states.iter().find(is_periodic).expect("one is periodic"),
+            true => held.all().find(is_periodic).expect("one is periodic"),
             false => array,
         };
         let (halo, extent) = (tile.halo()[axis] as i64, self.geometry.extents[axis] as i64);

@@ -116,7 +116,9 @@ impl<T: Target> OnTarget<T> {
                 levels.push(target.allocate("fields", bytes)?);
             }
         }
-        let works = system.works.iter().map(|_| target.allocate("work fields", bytes));
+        // A chain has them on chip.
+        let works = if kernel.tile.is_some() { &[][..] } else { &system.works };
+        let works = works.iter().map(|_| target.allocate("work fields", bytes));
         let works = works.collect::<Result<_, _>>()?;
         let solves = Solves::new((&system, whole), &mut target, among)?;
         let own = numbers(system.dtype);

@@ -208,6 +208,7 @@ impl<T: Target> StepSession for OnTarget<T> {
         }
         let computed = if self.system.dtype == Dtype::F64 { "f64" } else { "f32" };
         let together = match self.launch() {
+            1 if self.kernel.tile.is_some() => ", all stages in one launch".into(),
             1 => String::new(),
             steps => format!(", up to {steps} steps a launch"),
         };

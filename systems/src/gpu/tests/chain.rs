@@ -14,8 +14,8 @@ use crate::checked::System;
 use crate::examples::EXAMPLES;
 use crate::families::Hardware;
 use crate::gpu::kernel::Kernel;
-use crate::gpu::tile::{Tile, TileState};
-use crate::gpu::{Launch, cost};
+use crate::gpu::tile::Tile;
+use crate::gpu::{Launch, TileState, cost};
 use crate::plan::{self, Request};
 use crate::start::StartValues;
 use crate::tests::draw;
@@ -24,10 +24,10 @@ use compute::engine::EngineRequest;
 use problem::Dtype;
 
 /// Cases, unless `SYSTEM_CASES` says how many.
-const CASES: u64 = 10;
+const CASES: u64 = 20;
 
 /// The same with several steps a launch.
-fn chained(system: &System, tile: Tile) -> SystemSimulation {
+pub fn chained(system: &System, tile: Tile) -> SystemSimulation {
     let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
     let kernel = Kernel::chained(system, tile).unwrap();
@@ -37,20 +37,21 @@ fn chained(system: &System, tile: Tile) -> SystemSimulation {
 /// A part of any size.
 fn tile(system: &System, random: &mut ChaCha8Rng, steps: usize) -> Tile {
     let [_, ny, _] = system.shape.extents();
-    let reach @ [_, y, x] = system.program.reach(|_| true);
+    let ([_, y, x], reads) = (system.reach(), system.program.reach(|_| true));
     let three = system.shape.dims() == 3;
     let planes = three.then(|| random.random_range(1..=8));
     let rows = random.random_range(1..=4);
+    let mut points = |axis: usize, reach: usize, most: usize| {
+        2 * reach * steps + 2 * reads[axis] + random.random_range(1..most)
+    };
     if (ny, y) == (1, 0) && !three {
-        let lanes = 2 * x * steps + 2 * x + random.random_range(1..60);
-        return Tile { steps, lanes, rows: 1, down: 1, planes, reach };
+        return Tile::of(system, steps, [points(2, x, 60), 1, 1], planes);
     }
-    let lanes = 2 * x * steps + 2 * x + random.random_range(1..20);
-    let down = (2 * y * steps + 2 * y + random.random_range(1usize..20)).div_ceil(rows);
-    Tile { steps, lanes, rows, down, planes, reach }
+    let (lanes, down) = (points(2, x, 20), points(1, y, 20).div_ceil(rows));
+    Tile::of(system, steps, [lanes, rows, down], planes)
 }
 
-fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
+pub fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
     let names: Vec<String> = a.fields().map(str::to_owned).collect();
     for name in names {
         assert_eq!(a.field(&name).unwrap(), b.field(&name).unwrap(), "{what}: {name}");
@@ -61,34 +62,19 @@ fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
 #[test]
 fn chains_have_the_bits_of_single_steps() {
     let all = cases(CASES);
-    let tried: Vec<bool> = (0..all)
+    let tried: Vec<Option<usize>> = (0..all)
         .into_par_iter()
         .map(|seed| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let (mut description, most) = match seed % 2 {
-                0 => (draw::system(seed), [300, 24, 4]),
-                _ => (draw::near(seed), [300, 40, 10]),
-            };
-            let most = most[description.size.len() - 1];
-            description.size.iter_mut().for_each(|extent| *extent = 1 + (*extent - 1) % most);
-            description.sources.clear();
-            for number in 0..random.random_range(0..12) {
-                let at: Vec<usize> =
-                    description.size.iter().map(|extent| random.random_range(0..*extent)).collect();
-                let add = ["0.125*sin(3*t)", "0.5", "n/64"][number % 3];
-                description = description.source("u0", &at, add);
-                if number % 2 == 0 {
-                    description = description.receiver("u0", &at);
-                }
-            }
+            let description = drawn(seed, &mut random);
             let system = System::new(&description, Path::new("")).unwrap();
             if TileState::new(&system).is_err() {
-                return false;
+                return None;
             }
             if all > CASES {
                 println!("seed {seed}");
             }
-            let steps = random.random_range(2..=4);
+            let steps = random.random_range(if system.is_staged() { 1 } else { 2 }..=4);
             let tile = tile(&system, &mut random, steps);
             let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
             let what = format!("seed {seed}, {tile:?}");
@@ -102,12 +88,44 @@ fn chains_have_the_bits_of_single_steps() {
                 .unwrap_or_else(|error| panic!("{what}: {error}"));
             singly.step(2 * steps).unwrap();
             same(&mut together, &mut singly, &what);
-            true
+            let check = together.checked_step().unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(check.undecided * 100 <= check.points, "{what}: {check:?}");
+            Some(system.stages.len())
         })
         .collect();
-    let tried = tried.iter().filter(|tried| **tried).count();
-    println!("{tried} chains");
-    assert!(tried * 4 >= CASES as usize, "{tried}");
+    let of = |is_staged| {
+        let own = tried.iter().flatten().filter(|stages| (**stages > 1) == is_staged);
+        own.count()
+    };
+    println!("{} chains, {} of several stages", of(false), of(true));
+    assert!(of(false) * 8 >= CASES as usize && of(true) * 8 >= CASES as usize);
+}
+
+/// A small system, every other one with stages if by chance it has some, with sources and receivers at some points.
+fn drawn(seed: u64, random: &mut ChaCha8Rng) -> Description {
+    let (mut description, most) = match seed % 4 {
+        0 => (draw::system(seed), [300, 24, 4]),
+        1 => (draw::near(seed), [300, 40, 10]),
+        2 => (draw::alike_in_stages(seed, 3), [200, 20, 1]),
+        _ => (draw::alike_in_stages(seed, 1), [300, 40, 1]),
+    };
+    let most = most[description.size.len() - 1];
+    description.size.iter_mut().for_each(|extent| *extent = 1 + (*extent - 1) % most);
+    description.sources.clear();
+    for number in 0..random.random_range(0..12) {
+        let at: Vec<usize> =
+            description.size.iter().map(|extent| random.random_range(0..*extent)).collect();
+        let add = ["0.125*sin(3*t)", "0.5", "n/64"][number % 3];
+        description = description.source("u0", &at, add);
+        if number % 2 == 0 {
+            description = description.receiver("u0", &at);
+        }
+    }
+    // There may be no room for a layer now.
+    if System::new(&description, Path::new("")).is_err() {
+        description.pml = None;
+    }
+    description
 }
 
 /// Grids of fewer planes than are read above, and of some more, with each boundary that needs planes beyond them.
@@ -122,12 +140,11 @@ fn chains_of_few_planes() {
                 .stencil("mean", mean.clone())
                 .field(FieldText::new("u", "1 + x*y - z", "mean(u)").boundary(boundary));
             let system = System::new(&description, Path::new("")).unwrap();
-            let reach @ [_, y, x] = system.program.reach(|_| true);
-            assert_eq!([y, x], [1, 1]);
+            assert_eq!(system.reach(), [reach, 1, 1]);
             let steps = 2 + planes % 2;
             let [lanes, down] = [5, 3].map(|values| 2 * steps + 2 + values);
             let part = Some(1 + planes % 3);
-            let tile = Tile { steps, lanes, rows: 1, down, planes: part, reach };
+            let tile = Tile::of(&system, steps, [lanes, 1, down], part);
             let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
             for count in [steps, 1] {
                 together.step(count).unwrap();
@@ -166,8 +183,7 @@ fn blocks_note_any_number_of_receivers() {
                 description = description.receiver(["u", "v"][number % 2], &at);
             }
             let system = System::new(&description, Path::new("")).unwrap();
-            let reach = system.program.reach(|_| true);
-            let tile = Tile { steps: 2, lanes, rows: 1, down, planes, reach };
+            let tile = Tile::of(&system, 2, [lanes, 1, down], planes);
             assert_eq!(tile.threads(), threads);
             let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
             together.step(3).unwrap();
@@ -194,9 +210,10 @@ fn built_in_systems_have_chains() {
             continue;
         }
         tried += 1;
-        let reach = system.program.reach(|_| true);
-        let planes = is_3d.then_some(6);
-        let tile = Tile { steps: 2, lanes: 32, rows: 8, down: 4, planes, reach };
+        // A step of four stages reads so far that two have no middle.
+        let of_steps = |steps| Tile::of(&system, steps, [32, 8, 4], is_3d.then_some(6));
+        let mut tiles = [2, 1].into_iter().map(of_steps);
+        let tile = tiles.find(|tile| tile.middle().iter().all(|points| *points > 0)).unwrap();
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         together.step(3).unwrap();
         singly.step(3).unwrap();
@@ -216,7 +233,7 @@ fn values_change_places() {
             .field(FieldText::new("v", "y", "u").boundary("periodic"))
             .field(FieldText::new("w", "x*y/64", "prev2(w) + 0.125*laplace(u)").boundary("zero"));
         let system = System::new(&description, Path::new("")).unwrap();
-        let tile = Tile { steps: 3, lanes: 24, rows: 2, down: 8, planes: None, reach: [0, 1, 1] };
+        let tile = Tile::of(&system, 3, [24, 2, 8], None);
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         for count in [1, 2, 3, 4] {
             together.step(count).unwrap();
@@ -261,7 +278,7 @@ fn what_nobody_reads_is_left_out() {
                 FieldText::new("v", "y", "v + 0.125*down(v)").boundary("x:periodic,y:constant=1"),
             );
         let system = System::new(&description, Path::new("")).unwrap();
-        let tile = Tile { steps: 3, lanes: 24, rows: 3, down: 6, planes: None, reach: [0, 1, 1] };
+        let tile = Tile::of(&system, 3, [24, 3, 6], None);
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         together.step(7).unwrap();
         singly.step(7).unwrap();

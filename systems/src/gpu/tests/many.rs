@@ -158,9 +158,9 @@ fn chains_of_many_arrays_have_as_many_registers_as_they_need() {
     let systems = (0..20).map(|seed| System::new(&draw::many(seed), Path::new("")).unwrap());
     let mut tried = 0;
     for system in systems.filter(|system| system.shape.dims() == 2) {
-        let reach @ [_, y, x] = system.program.reach(|_| true);
+        let [_, y, x] = system.reach();
         let (lanes, down) = (2 * x + 28, 2 * y + 4);
-        let tile = Tile { steps: 1, lanes, rows: 1, down, planes: None, reach };
+        let tile = Tile::of(&system, 1, [lanes, 1, down], None);
         // An axis may be periodic for some of the fields only.
         let Ok(kernel) = Kernel::chained(&system, tile) else { continue };
         assert!(kernel.text.contains(".minnctapersm 1\n"));

@@ -7,6 +7,7 @@ mod functions;
 mod many;
 mod march;
 mod on_the_gpu;
+mod stages;
 mod sweep;
 
 use super::emulated::Emulated;

@@ -92,6 +92,14 @@ fn steps_with_stages_agree_with_the_oracle() {
 
 #[test]
 #[ignore = "needs a GPU"]
+fn stages_in_one_launch_agree_with_the_oracle() {
+    let taken = all(|seed| draw::alike_in_stages(seed, 2), &by("chain"));
+    println!("stages in one launch: {taken}");
+    assert!(taken > 0);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
 fn solves_agree_with_the_oracle() {
     println!("solves: {}", all(|seed| draw::with_solves(seed, 3, true), &by("step")));
 }

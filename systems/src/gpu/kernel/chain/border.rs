@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parts that reach out of the grid. Where it is periodic, points outside evolve as those that they repeat, because
-//! all that they read does, too. Elsewhere they take after each step what the rule of their field says, from a table:
+//! all that they read does, too. Elsewhere they take after each stage what the rule of their array says, from a table:
 //! a value, or that of a point nearby, which the block holds, and what a slope adds to it.
 
 use super::Own;
@@ -22,9 +22,9 @@ impl Writer<'_> {
 
     /// Loads the values of a thread's points, also of those outside of the grid.
     pub(super) fn load_at_border(&mut self, own: &Own) {
-        for (array, rows) in own.held.states.iter().zip(&own.states) {
+        for array in &own.held.states {
             let x = self.lead_of_part(own.part(), *array, 2, own.x);
-            for (row, register) in rows.iter().enumerate() {
+            for (row, register) in own.values(*array).iter().enumerate() {
                 let y = self.emitter.add(S32, own.y, row);
                 let y = self.lead_of_part(own.part(), *array, 1, y);
                 let leads = [x, y];
@@ -38,13 +38,15 @@ impl Writer<'_> {
         }
     }
 
-    /// Gives the points outside of the grid their values of this time, unless they evolve; false if all do.
-    pub(super) fn fill(&mut self, own: &Own) -> bool {
+    /// Gives the points outside of the grid what arrays that were computed have there, unless they evolve; false if all do.
+    pub(super) fn fill(&mut self, own: &Own, computed: &[Array]) -> bool {
         let [_, ny, nx] = self.geometry.extents;
         let halo = own.tile.halo();
         let follows @ [_, down, across] =
             [0, 1, 2].map(|axis: usize| !own.held.periodic[axis] && halo[axis] > 0);
-        if !across && !down {
+        let shared = |array: &Array| own.held.slot(*array).is_some();
+        let computed: Vec<Array> = computed.iter().copied().filter(shared).collect();
+        if !across && !down || computed.is_empty() {
             return false;
         }
         let beside = across.then(|| self.emitter.setp(AtLeast, U32, own.x, nx));
@@ -60,17 +62,14 @@ impl Writer<'_> {
             emitter.label(outside);
             // Nobody in the grid reads what is further away.
             for (axis, at) in [(1, y), (2, own.x)] {
-                let (extent, reach) = (self.geometry.extents[axis], own.tile.reach[axis]);
+                let (extent, reach) = (self.geometry.extents[axis], own.tile.reads[axis]);
                 if follows[axis] {
                     let at = emitter.add(S32, at, reach);
                     let far = emitter.setp(AtLeast, U32, at, extent + 2 * reach);
                     emitter.branch_if(far, inside);
                 }
             }
-            for (number, array) in own.held.states.iter().enumerate() {
-                if !matches!(array, Array::Field { level: 0, .. }) || own.slot(*array).is_none() {
-                    continue;
-                }
+            for array in &computed {
                 // Along an axis that others are read along, but not this one, it may be periodic: nobody reads what
                 // lies outside there, nor has the block where it comes from.
                 let sides = self.system.boundary_of(*array).sides;
@@ -83,7 +82,7 @@ impl Writer<'_> {
                 }
                 let follows = [0, 1, 2].map(|axis: usize| follows[axis] && !unread[axis]);
                 if follows[1] || follows[2] {
-                    self.fill_one(own, number, row, y, follows);
+                    self.fill_one(own, *array, row, y, follows);
                 }
                 self.emitter.label(after);
             }
@@ -95,13 +94,12 @@ impl Writer<'_> {
     fn fill_one(
         &mut self,
         own: &Own,
-        number: usize,
+        array: Array,
         row: usize,
         y: Register<B32>,
         follows: [bool; 3],
     ) {
-        let array = own.held.states[number];
-        let slot = own.slot(array).expect("it is shared");
+        let slot = own.held.slot(array).expect("it is shared");
         let (numbers, bytes) = (self.numbers, self.numbers.bytes());
         let own_row = self.emitter.add(S32, own.row, row);
         // Of an axis along which the point itself evolves, its own place.
@@ -122,7 +120,7 @@ impl Writer<'_> {
         let cell = emitter.select(Shared, itself, cell, ends.is_value);
         let value = numbers.load_number(emitter, cell.at(own.distance(slot, 0, 0, bytes)));
         let value = self.found(&leads, &ends, value);
-        let (register, emitter) = (own.states[number][row], &mut self.emitter);
+        let (register, emitter) = (own.values(array)[row], &mut self.emitter);
         emitter.set(register, value);
         let place = own.at.at(own.distance(slot, row as i32, 0, bytes));
         emitter.store(place, register);

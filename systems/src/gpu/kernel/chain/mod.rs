@@ -5,11 +5,15 @@
 //!
 //! ```text
 //! load, share, barrier
-//! again: next values of own points from registers and shared memory
-//!        barrier, share, barrier; near a side: fill what lies outside of the grid, barrier
+//! again: each stage: its values of own points from registers and shared memory
+//!                    share, barrier; near a side: fill what lies outside of the grid, barrier
+//!        after the last one a barrier before they are shared, then what is now is what was a step ago
 //!        note what receivers receive
 //! store
 //! ```
+//!
+//! What a stage shares lies where nobody reads since the barrier before it ([`TileState`]); after the last one that is where
+//! others may still read fields, so that all wait before.
 //!
 //! The code is there twice: for parts inside of the grid, and for parts that reach out of it ([`border`]).
 
@@ -18,7 +22,8 @@ use std::collections::HashMap;
 use super::sources::Found;
 use super::{HELD, PARAMETERS, Point, Table, Writer};
 use crate::expression::Array;
-use crate::gpu::tile::{Tile, TileState};
+use crate::gpu::held::TileState;
+use crate::gpu::tile::Tile;
 use crate::program::Offset;
 use ptx_writer::{
     B32, BLOCK, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32, U64,
@@ -44,8 +49,8 @@ struct Own<'a> {
     /// The first byte of shared memory, and that of the first point in the first array.
     base: Register<Shared>,
     at: Register<Shared>,
-    /// By array and row.
-    states: Vec<Vec<Number>>,
+    /// By array and row: those of the system, then what stages compute.
+    arrays: Vec<Vec<Number>>,
     /// Where the part may reach out of the grid: for each row, and for the column, the point of the grid that evolves
     /// as the thread's own does, if there is one.
     mapped: Option<(Vec<Register<B32>>, Register<B32>)>,
@@ -60,9 +65,9 @@ impl Own<'_> {
         (self.tile, self.held)
     }
 
-    /// The place of an array in shared memory.
-    fn slot(&self, array: Array) -> Option<usize> {
-        self.held.shared.iter().position(|shared| *shared == array)
+    /// What an array has at the thread's points, by row.
+    fn values(&self, array: Array) -> &[Number] {
+        &self.arrays[self.held.index(array)]
     }
 
     /// The distance of a point from the thread's first one in an array of shared memory, in bytes.
@@ -98,9 +103,9 @@ impl Writer<'_> {
         let base = emitter.mov(Shared, HELD);
         let at = emitter.mad(U32, row, tile.lanes, lane);
         let at = emitter.shared_element(base, at, self.numbers.bytes());
-        let states = Vec::new();
+        let arrays = Vec::new();
         let mut own =
-            Own { tile, held, zero, y, x, row, lane, corner, base, at, states, mapped: None };
+            Own { tile, held, zero, y, x, row, lane, corner, base, at, arrays, mapped: None };
         let [_, rows, columns] = tile.extents();
         if ny >= rows && nx >= columns {
             let emitter = &mut self.emitter;
@@ -119,10 +124,10 @@ impl Writer<'_> {
     fn part(&mut self, own: &mut Own) {
         let (bytes, rows) = (self.numbers.bytes(), own.tile.rows);
         let mut registers = || self.numbers.register(&mut self.emitter);
-        let states = 0..own.held.states.len();
-        own.states = states.map(|_| (0..rows).map(|_| registers()).collect()).collect();
+        let arrays = own.held.all();
+        own.arrays = arrays.map(|_| (0..rows).map(|_| registers()).collect()).collect();
         self.load_part(own);
-        self.share(own, |_| true);
+        self.share(own, |array| own.held.states.contains(&array));
         self.emitter.barrier();
 
         let left = self.steps();
@@ -131,18 +136,26 @@ impl Writer<'_> {
             let block = self.emitter.mov(U32, BLOCK);
             self.receivers_in(block)
         });
-        let inside = own.mapped.is_none();
-        let inside = inside.then(|| self.sources_in(rows, 1, [own.zero, own.y, own.x]));
+        let stages = &self.system.stages;
+        let is_inside = own.mapped.is_none();
+        let mut found = |stage| {
+            self.program = stage;
+            is_inside.then(|| self.sources_in(rows, 1, [own.zero, own.y, own.x]))
+        };
+        let sources: Vec<Option<Found>> = stages.iter().map(&mut found).collect();
         let again = self.emitter.new_label();
         self.emitter.label(again);
-        self.load_numbers();
-        let results = self.next_values(own, inside.as_ref());
-        self.emitter.barrier();
-        self.shift(own, &results);
-        self.share(own, |array| matches!(array, Array::Field { .. }));
-        self.emitter.barrier();
-        if own.mapped.is_some() && self.fill(own) {
+        for (number, (stage, inside)) in stages.iter().zip(&sources).enumerate() {
+            self.program = stage;
+            self.load_numbers();
+            let results = self.next_values(own, inside.as_ref());
+            let is_last = number + 1 == stages.len();
+            let computed =
+                if is_last { self.shift(own, &results) } else { self.keep(own, &results) };
             self.emitter.barrier();
+            if own.mapped.is_some() && self.fill(own, &computed) {
+                self.emitter.barrier();
+            }
         }
         if let Some(receivers) = receivers {
             self.note(receivers, own.base, records, own.tile.threads());
@@ -175,7 +188,7 @@ impl Writer<'_> {
         moving
     }
 
-    /// The next values, rounded as they are stored, by row and field.
+    /// What a stage computes, rounded as it is stored, by row and array.
     fn next_values(&mut self, own: &Own, inside: Option<&Found>) -> Vec<Vec<Number>> {
         let mut loaded = HashMap::new();
         let mut rows = Vec::new();
@@ -202,19 +215,40 @@ impl Writer<'_> {
         rows
     }
 
-    /// What is now becomes what was a step ago, and what comes next is now.
-    fn shift(&mut self, own: &Own, results: &[Vec<Number>]) {
-        for (number, array) in own.held.states.iter().enumerate().rev() {
-            let Array::Field { field, level } = *array else { continue };
-            for (row, results) in results.iter().enumerate() {
-                let from = match level {
-                    0 => results[field],
-                    // Levels of a field follow each other.
-                    _ => own.states[number - 1][row],
-                };
-                self.emitter.set(own.states[number][row], from);
+    /// Keeps and shares what a stage has computed for others.
+    fn keep(&mut self, own: &Own, results: &[Vec<Number>]) -> Vec<Array> {
+        let stage = self.program;
+        for (place, array) in stage.writes.iter().enumerate() {
+            // What nobody reads is not there.
+            if own.held.computed.contains(array) {
+                for (to, results) in own.values(*array).iter().zip(results) {
+                    self.emitter.set(*to, results[place]);
+                }
             }
         }
+        self.share(own, |array| stage.writes.contains(&array));
+        stage.writes.iter().copied().filter(|it| own.held.computed.contains(it)).collect()
+    }
+
+    /// After the last stage what is now becomes what was a step ago, and what comes next is now; returns what that is of.
+    fn shift(&mut self, own: &Own, results: &[Vec<Number>]) -> Vec<Array> {
+        self.emitter.barrier();
+        for array in own.held.states.iter().rev() {
+            let Array::Field { field, level } = *array else { continue };
+            for (row, results) in results.iter().enumerate() {
+                let from = match level.checked_sub(1) {
+                    Some(level) => own.values(Array::Field { field, level })[row],
+                    None => match self.program.place_of(field) {
+                        Some(place) => results[place],
+                        None => own.values(Array::New(field))[row],
+                    },
+                };
+                self.emitter.set(own.values(*array)[row], from);
+            }
+        }
+        self.share(own, |array| matches!(array, Array::Field { .. }));
+        let fields = own.held.states.iter().copied();
+        fields.filter(|array| matches!(array, Array::Field { level: 0, .. })).collect()
     }
 }
 
@@ -230,10 +264,10 @@ impl Point for InPart<'_> {
     fn read(&mut self, writer: &mut Writer, array: Array, [_, down, across]: Offset) -> Number {
         let (own, row) = (self.own, self.row as i32 + down);
         if across == 0 && (0..own.tile.rows as i32).contains(&row) {
-            return own.states[writer.index(array)][row as usize];
+            return own.values(array)[row as usize];
         }
         let load = || {
-            let slot = own.slot(array).expect("arrays with neighbours are shared");
+            let slot = own.held.slot(array).expect("arrays with neighbours are shared");
             let distance = own.distance(slot, row, across, writer.numbers.bytes());
             writer.numbers.load_number(&mut writer.emitter, own.at.at(distance))
         };

@@ -15,7 +15,8 @@ impl Writer<'_> {
         }
         let row_bytes = self.geometry.pitch * self.system.dtype.bytes();
         let distance = self.first_point(own);
-        for (number, rows) in own.states.iter().enumerate() {
+        for (number, array) in own.held.states.iter().enumerate() {
+            let rows = own.values(*array);
             let start = self.emitter.offset(self.addresses[number], distance);
             for (row, register) in rows.iter().enumerate() {
                 let (numbers, emitter) = (self.numbers, &mut self.emitter);
@@ -37,9 +38,9 @@ impl Writer<'_> {
     /// Shows others the values of some arrays.
     pub(super) fn share(&mut self, own: &Own, chosen: impl Fn(Array) -> bool) {
         let bytes = self.numbers.bytes();
-        for (array, rows) in own.held.states.iter().zip(&own.states) {
-            let Some(slot) = own.slot(*array).filter(|_| chosen(*array)) else { continue };
-            for (row, value) in rows.iter().enumerate() {
+        for array in own.held.all().filter(|array| chosen(*array)) {
+            let Some(slot) = own.held.slot(array) else { continue };
+            for (row, value) in own.values(array).iter().enumerate() {
                 let place = own.at.at(own.distance(slot, row as i32, 0, bytes));
                 self.emitter.store(place, *value);
             }
@@ -66,10 +67,10 @@ impl Writer<'_> {
                 let y = emitter.add(S32, own.y, row);
                 writes = emitter.setp_and(Less, U32, y, ny, writes);
             }
-            let fields = own.held.states.iter().enumerate();
-            let fields = fields.filter(|(_, array)| matches!(array, Array::Field { .. }));
-            for (written, (number, _)) in fields.enumerate() {
-                let value = self.numbers.round(&mut self.emitter, own.states[number][row]);
+            let fields = own.held.states.iter();
+            let fields = fields.filter(|array| matches!(array, Array::Field { .. }));
+            for (written, array) in fields.enumerate() {
+                let value = self.numbers.round(&mut self.emitter, own.values(*array)[row]);
                 let start = self.addresses[self.arrays.len() + written];
                 let place: Place<_> = match (&own.mapped, distance) {
                     (Some((ys, x)), _) => self.address(start, [own.zero, ys[row], *x]).into(),

@@ -15,7 +15,8 @@
 use super::chain::BORDER;
 use super::{HELD, Writer};
 use crate::expression::Array;
-use crate::gpu::tile::{Tile, TileState};
+use crate::gpu::held::TileState;
+use crate::gpu::tile::Tile;
 use crate::gpu::windows::Windows;
 use ptx_writer::Relation::{AtLeast, Less, NotEqual};
 use ptx_writer::{B32, BLOCK, Predicate, Register, S32, Shared, THREAD, U32};
