@@ -9,7 +9,7 @@
 use cuda_driver::Extents;
 
 use super::edge::AtEdge;
-use super::{HELD, HELD_VALUES, Kernel, Point, Table, Writer, check, text};
+use super::{HELD, HELD_VALUES, Kernel, Point, Table, Writer, addresses, check, text};
 use crate::checked::System;
 use crate::expression::{Array, Fold};
 use crate::gpu::geometry::Geometry;
@@ -19,7 +19,7 @@ use crate::program::Offset;
 use crate::totals::exact;
 use problem::Region;
 use ptx_writer::{
-    B32, BLOCK, Emitter, Label, Number, Numbers, Predicate, Register, Relation, Shared, THREAD, U32,
+    B32, Emitter, Label, Number, Numbers, Predicate, Register, Relation, Shared, THREAD, U32,
 };
 
 /// Threads of a block.
@@ -97,6 +97,7 @@ impl Kernel {
         let reduced = system.of_totals();
         let program = &reduced.program;
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
+        let arrays_read = arrays.len();
         let places = Places::new(&reduced, program.reach(|_| true));
         let geometry = Geometry { march: None, finds_sides: false, ..like.clone() };
         check_totals(system, &geometry)?;
@@ -113,8 +114,10 @@ impl Kernel {
             numbers_now: None,
             scalars: Vec::new(),
             added: Vec::new(),
+            of_member: None,
         };
-        writer.load_addresses();
+        let blocks = Units::of(own).blocks;
+        writer.load_addresses(blocks);
         let folds: Vec<Fold> = system.totals.folds().collect();
         writer.reduce(&folds, own);
         let text = text(writer.emitter, HELD_VALUES, THREADS, 1);
@@ -129,7 +132,8 @@ impl Kernel {
             tile: None,
             shared_bytes,
             places,
-            receivers: 0,
+            parameters: addresses(&reduced, arrays_read, 0),
+            blocks,
             after,
             totals: None,
         })
@@ -155,7 +159,7 @@ impl Writer<'_> {
     fn reduce(&mut self, folds: &[Fold], own: Region) {
         let units = Units::of(own);
         self.load_numbers();
-        let (block, thread) = (self.emitter.mov(U32, BLOCK), self.emitter.mov(U32, THREAD));
+        let (block, thread) = (self.block(), self.emitter.mov(U32, THREAD));
         let sums: Vec<[Number; 2]> = folds.iter().map(|fold| self.begin(*fold)).collect();
         let [low, high] = [own.low, own.high].map(|end| end.map(|at| at as usize));
         let [_, rows, _] = own.extents();
