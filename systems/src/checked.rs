@@ -20,7 +20,8 @@ use super::expression::{
 };
 use super::integrate::{self, Rate};
 use super::parts::{
-    Beside, Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Work, index,
+    Beside, Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Work,
+    index,
 };
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};

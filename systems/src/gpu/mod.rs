@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Systems on a GPU: kernels that are written as PTX when the system is known, each for one step of all fields or several.
 
-use self::kernel::Kernel;
 use self::on_target::OnTarget;
 use super::checked::System;
 use super::session::StepSession;
@@ -12,6 +11,7 @@ use problem::{Dtype, Error, Region};
 use ptx_writer::{Format, Numbers};
 use std::rc::Rc;
 
+mod beside;
 pub mod cost;
 mod device;
 mod emulated;
@@ -33,8 +33,10 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use beside::{Place, places, session as session_beside};
 pub use emulated::check as check_emulated;
 pub use geometry::March;
+pub(crate) use kernel::Kernel;
 pub use launch::Launch;
 pub use sweep::{FinishedSweep, check as check_sweep};
 pub use tile::TileState;
@@ -108,6 +110,14 @@ pub fn part(
     let target = device::OnDevice::open_nth(number, &kernel.ptx())?;
     let ghosts = ghosts(target.gpu())?;
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?.among(ghosts, arrays)))
+}
+
+/// The kernel of systems that are computed side by side, and so differ in numbers only.
+///
+/// # Errors
+/// They have what kernels have no instructions for.
+pub(crate) fn kernel_beside(system: &System, launch: &Launch) -> Result<Kernel, Error> {
+    written(system, launch, system.whole())
 }
 
 /// A system, or a rank's part of it with a box of points of its own, by such launches, each of which is executed on the CPU instruction by instruction.

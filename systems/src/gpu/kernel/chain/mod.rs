@@ -20,9 +20,7 @@ use super::{HELD, Point, Table, Writer};
 use crate::expression::Array;
 use crate::gpu::tile::{Tile, TileState};
 use crate::program::Offset;
-use ptx_writer::{
-    B32, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32,
-};
+use ptx_writer::{B32, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32};
 
 mod border;
 mod transfer;

@@ -5,9 +5,7 @@ use super::{Own, Turn};
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
 use ptx_writer::Relation::{Equal, Less};
-use ptx_writer::{
-    B32, B64, Global, Place, Predicate, Register, S32, Shared, Stored, U32, U64,
-};
+use ptx_writer::{B32, B64, Global, Place, Predicate, Register, S32, Shared, Stored, U32, U64};
 
 /// Where a thread's points in a plane lie.
 #[derive(Clone, Copy)]
