@@ -70,32 +70,24 @@ impl Batch {
         let engine = by_itself.way.family.engine();
         if by_itself.way.launch.is_none() || engine != "cuda" {
             let what = &by_itself.way.kernel;
-            return Err(format!(
-                "{what} computes each of them, which computes no others beside it"
-            ));
+            return Err(format!("{what} takes one system at a time"));
         }
         let counted = systems.iter().map(counted).collect::<Result<Vec<_>, _>>();
         let counted = counted.map_err(|error| error.to_string())?;
         let (members, chosen) = members(&counted, request)?;
         let seconds = chosen.way.seconds_per_step;
         let alone = members.len() as f64 * alone.unwrap_or(by_itself.way.seconds_per_step);
-        if alone < GAIN * seconds {
-            return Err(format!(
-                "the grid fills the GPU: a step of {} side by side is predicted to take {:.1} us, one after the other \
-                 {:.1} us",
-                members.len(),
-                seconds * 1e6,
-                alone * 1e6
-            ));
-        }
-        let why = format!(
+        let told = format!(
             "a step of {} side by side is predicted to take {:.1} us, one after the other {:.1} us",
             members.len(),
             seconds * 1e6,
             alone * 1e6
         );
+        if alone < GAIN * seconds {
+            return Err(told);
+        }
         let is_emulated = request.engine == EngineRequest::Emulate;
-        Ok(Self { members, chosen: Chosen { why, ..chosen }, is_emulated })
+        Ok(Self { members, chosen: Chosen { why: told, ..chosen }, is_emulated })
     }
 
     /// The numbers of the systems, among those that were looked at.
