@@ -20,7 +20,8 @@ use super::expression::{
 };
 use super::integrate::{self, Rate};
 use super::parts::{
-    Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Work, index,
+    Beside, Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Work,
+    index,
 };
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
@@ -89,6 +90,9 @@ pub struct System {
     pub(super) jump: Depth,
     /// What may not be what was meant.
     pub(super) warnings: Vec<String>,
+    /// The systems beside which it is computed by one kernel, if it is.
+    #[serde(skip)]
+    pub(super) beside: Option<Beside>,
 }
 
 impl System {
@@ -149,6 +153,7 @@ impl System {
             chain: Depth::Auto,
             jump: Depth::Auto,
             warnings: Vec::new(),
+            beside: None,
         };
         let solid = description.solid.as_ref().map(|_| description.coefficients.len());
         system.totals = Totals::new(&description.totals, &mut scope, solid)?;

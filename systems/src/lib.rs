@@ -38,6 +38,7 @@ use problem::Error;
 
 mod apart;
 mod at;
+pub mod batch;
 mod beyond;
 mod budget;
 pub mod check;

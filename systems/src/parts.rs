@@ -125,6 +125,17 @@ pub enum Recorded {
     Expression(Node, Vec<([usize; 3], f64)>),
 }
 
+/// What is known of the systems that one kernel computes side by side ([`crate::batch`]): they differ in numbers only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// How many there are.
+    pub members: usize,
+    /// Of the program's numbers, and after them of what sources add, those that differ among them.
+    pub numbers: Vec<bool>,
+    /// Of the numbers of what totals reduce those that differ among them.
+    pub of_totals: Vec<bool>,
+}
+
 /// A point whose values are recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Receiver {

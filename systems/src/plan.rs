@@ -24,6 +24,7 @@ pub struct Ways {
 }
 
 /// The way that is taken.
+#[derive(Clone)]
 pub struct Chosen {
     /// The way.
     pub way: Way,

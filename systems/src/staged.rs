@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::checked::System;
 use super::expression::Node;
-use super::parts::{Coefficient, Field, Start};
+use super::parts::{Beside, Coefficient, Field, Start};
 use super::program::Program;
 use super::totals::Totals;
 
@@ -44,7 +44,14 @@ impl System {
 
     /// What its totals reduce as a system by itself, whose program computes that. It has no values to start with.
     pub(super) fn of_totals(&self) -> Self {
-        self.computing(self.totals.program.clone())
+        let of_totals = self.computing(self.totals.program.clone());
+        let beside = |it: &Beside| Beside { numbers: it.of_totals.clone(), ..it.clone() };
+        Self { beside: self.beside.as_ref().map(beside), ..of_totals }
+    }
+
+    /// How many systems one kernel computes side by side, this one among them.
+    pub(super) fn members(&self) -> usize {
+        self.beside.as_ref().map_or(1, |beside| beside.members)
     }
 
     /// The system without sources, receivers and values to start with, computing something else.
@@ -82,6 +89,7 @@ impl System {
             stages: vec![program.clone()],
             program,
             warnings: Vec::new(),
+            beside: self.beside.clone(),
             ..*self
         }
     }

@@ -64,6 +64,8 @@ pub struct Report {
     pub fuse: usize,
     /// Such sums, or steps of a system, chained on chip.
     pub chain: usize,
+    /// How many systems of a sweep were computed side by side, this one among them; 1 otherwise.
+    pub side_by_side: usize,
     /// How steps were taken by Fourier transforms; null if they were not.
     pub jump: Option<Jump>,
     /// What rounding in those transforms left at any point, at most; null without.
@@ -322,6 +324,7 @@ impl Report {
             kernel: facts.kernel,
             fuse: facts.fuse,
             chain: facts.chain,
+            side_by_side: 1,
             jump: facts.jump,
             noise: facts.noise,
             boundary: problem.boundary,

@@ -163,8 +163,12 @@ impl Report {
             None => line("engine", &self.engine)?,
             Some(why) => line("engine", &format_args!("{} ({why})", self.engine))?,
         }
-        if let Some(kernel) = &self.kernel {
-            line("kernel", kernel)?;
+        match (&self.kernel, self.side_by_side) {
+            (None, _) => (),
+            (Some(kernel), 0 | 1) => line("kernel", kernel)?,
+            (Some(kernel), many) => {
+                line("kernel", &format_args!("{kernel}, {many} systems side by side"))?;
+            }
         }
         if let Some(Jump { steps, toruses, rim, growth }) = &self.jump {
             let torus = |torus: &Vec<usize>| {

@@ -95,7 +95,7 @@ pub fn run(args: &ExampleArgs, processes: Option<Ranks>, stop: Stop) -> Result<(
     let description = Description::parse(&format!("{name}.toml"), example.text)?;
     let system = system::system(description, Path::new(""), &args.computation)?;
     let job = systems::sum::job(&system).ok();
-    run_system(&system, job, (&args.computation, None), files, processes, stop)
+    run_system(&system, job, (&args.computation, None, None), files, processes, stop)
 }
 
 /// The names, with what each is.

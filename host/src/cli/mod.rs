@@ -21,6 +21,7 @@ mod example;
 mod failure;
 mod file_args;
 mod files;
+mod held;
 mod input;
 mod interrupt;
 mod launch;
@@ -203,7 +204,7 @@ fn dispatch(
 /// A line on stderr.
 fn warn(text: &str) {
     // Nothing is lost if stderr is gone.
-    let _ = writeln!(io::stderr(), "warning: {text}");
+    let _ = writeln!(io::stderr(), "warning: {}", held::named(text));
 }
 
 /// Prints a report: to stdout, unless a result goes there.
@@ -223,6 +224,9 @@ fn print(text: &str) -> Result<(), Error> {
 
 /// The same.
 fn print_bytes(bytes: &[u8]) -> Result<(), Error> {
+    if held::keeps(bytes) {
+        return Ok(());
+    }
     match io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()) {
         Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::Write { path: "standard output".into(), source })

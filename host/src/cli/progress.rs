@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{remedy, warn};
+use super::{held, remedy, warn};
 use problem::control::{Control, Meter, Progress, Stop, Work};
 
 /// Work shorter than this shows no bar.
@@ -18,7 +18,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Work that ends with a signal, and is shown unless it is to be quiet.
 pub fn control(stop: Stop, quiet: bool) -> Control {
-    let shown = (!quiet).then(|| Arc::new(Terminal) as Arc<dyn Progress>);
+    let shown = (!quiet && held::shows_progress()).then(|| Arc::new(Terminal) as Arc<dyn Progress>);
     Control { stop, progress: shown }
 }
 

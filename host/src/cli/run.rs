@@ -16,16 +16,18 @@ use super::resumed::Resumed;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
 use super::sweep::Sweep;
-use super::{print, system, warn};
+use super::system;
 use compute::families::FAMILIES;
 use compute::ranks::engine::Ranks;
 use compute::run::FIELD;
 use files::record::Units;
 use problem::control::Stop;
 use problem::{Depth, Job};
+use systems::batch::Seat;
 use systems::{System, families as of_systems};
 
 mod command;
+mod each;
 mod finish;
 mod records;
 mod request;
@@ -87,8 +89,8 @@ pub struct RunArgs {
         allow_hyphen_values = true
     )]
     boundary: Option<String>,
-    /// Of a system: a run for each of COUNT values of a constant of its file, or of dt, one after the other. {NAME} in the name of a
-    /// file stands for the value, as in --sweep D=0.1:1:10 --output u-{D}.npy
+    /// Of a system: a run for each of COUNT values of a constant of its file, or of dt: of small grids on a GPU up to 64 side by
+    /// side, else one after the other. {NAME} in the name of a file stands for the value, as in --sweep D=0.1:1:10 --output u-{D}.npy
     #[arg(
         long,
         help_heading = "Systems",
@@ -149,7 +151,7 @@ pub fn run(
     let mut files = CommandFiles::default();
     if let Some(path) = args.stencil.system() {
         if let Some(sweep) = &args.sweep {
-            return each(sweep, (args, path), only, processes, stop);
+            return each::run(sweep, (args, path), only, processes, stop);
         }
         return of_system(path, (args, &args.computation), only, processes, stop);
     }
@@ -196,35 +198,6 @@ pub fn run(
     Command(&args.computation).run(task, files, processes, stop)
 }
 
-/// Runs a system's file for each value of a constant.
-///
-/// # Errors
-/// The failure of the first run that fails; those after it are left out.
-fn each(
-    sweep: &Sweep,
-    (args, path): (&RunArgs, &Path),
-    only: Option<OnlyOfSums>,
-    processes: Option<Ranks>,
-    stop: Stop,
-) -> Result<(), Failure> {
-    if processes.is_some() {
-        let (option, problem) = ("--sweep".into(), "several processes");
-        let instead = "start them for each value: --set NAME=VALUE";
-        return Err(Failure::NotOf { option, problem, instead });
-    }
-    for (value, computation) in sweep.each(&args.computation)? {
-        let name = sweep.name();
-        if !args.computation.quiet {
-            print(&format!("{name} = {value}\n"))?;
-        }
-        let done = of_system(path, (args, &computation), only, None, stop.clone());
-        done.inspect_err(|_| {
-            warn(&format!("the run with {name} = {value} is the last one; it failed"));
-        })?;
-    }
-    Ok(())
-}
-
 /// Runs a system's file, with these options of a computation.
 ///
 /// # Errors
@@ -239,6 +212,19 @@ fn of_system(
     let mut files = CommandFiles::default();
     files.reads("the system", Some(path))?;
     let system = system::read(path, computation)?;
+    let (job, family) = meant(&system, args, only)?;
+    run_system(&system, job, (computation, family, None), files, processes, stop)
+}
+
+/// The job that a system is, or the family of ways that is to take its steps, if one is named.
+///
+/// # Errors
+/// An option is none of such a system's.
+fn meant(
+    system: &System,
+    args: &RunArgs,
+    only: Option<OnlyOfSums>,
+) -> Result<(Option<Job>, Option<&'static str>), Failure> {
     let &RunArgs { fuse, kernel, .. } = args;
     let family = kernel.filter(|name| of_systems::find(name).is_some());
     if family.is_some() && fuse != Depth::Auto {
@@ -248,22 +234,21 @@ fn of_system(
     }
     let of_stencils = kernel.filter(|_| family.is_none()).map(|_| OnlyOfSums::FAMILY);
     let only = only.or(of_stencils);
-    let job = match systems::sum::job(&system) {
+    let job = match systems::sum::job(system) {
         Err(why) if let Some(option) = only => return Err(option.refuse(why)),
         job => job.ok().filter(|_| family.is_none()),
     };
-    let job = job.map(|job| Job { kernel, ..systems::sum::fused(job, fuse) });
-    run_system(&system, job, (computation, family), files, processes, stop)
+    Ok((job.map(|job| Job { kernel, ..systems::sum::fused(job, fuse) }), family))
 }
 
-/// Computes a system, which may be a job; by a family of ways, if one is named.
+/// Computes a system, which may be a job; by a family of ways, if one is named, or beside others.
 ///
 /// # Errors
 /// Any [`Failure`].
 pub fn run_system(
     system: &System,
     job: Option<Job>,
-    (args, family): (&ComputationArgs, Option<&'static str>),
+    (args, family, seat): (&ComputationArgs, Option<&'static str>, Option<Seat>),
     mut files: CommandFiles,
     processes: Option<Ranks>,
     stop: Stop,
@@ -271,7 +256,7 @@ pub fn run_system(
     let shared = args.sharing.is_asked() || processes.is_some();
     let task = match job {
         Some(job) => Sum::of_system(system, job, args, &mut files, shared)?.task(args, shared)?,
-        None => system::task(system, args, family, &mut files)?,
+        None => system::task(system, args, (family, seat), &mut files)?,
     };
     Command(args).run(task, files, processes, stop)
 }

@@ -17,6 +17,7 @@ use files::record::{Time, Units};
 use problem::check::verify::Verify;
 use problem::observe::Observer;
 use problem::{Error, Grid, Shape};
+use systems::batch::Seat;
 use systems::{Asked, Description, System, SystemSimulation, Text};
 
 /// Whether a name is that of a system's file.
@@ -71,7 +72,7 @@ pub fn system(
 pub fn task<'a>(
     system: &'a System,
     args: &'a ComputationArgs,
-    family: Option<&'static str>,
+    (family, seat): (Option<&'static str>, Option<Seat>),
     files: &mut CommandFiles,
 ) -> Result<Task<'a>, Failure> {
     let problem = problem(system);
@@ -93,7 +94,7 @@ pub fn task<'a>(
             _ => unseen(&args.files, rows, steps - done),
         };
         let (engine, sharing) = (args.engine, around.sharing);
-        let asked = Asked { engine, steps: unseen, family, sharing, inputs };
+        let asked = Asked { engine, steps: unseen, family, sharing, inputs, seat };
         let simulation = match resumed {
             None => SystemSimulation::asked(system, &asked)?,
             Some(resumed) => SystemSimulation::resumed(system, &asked, resumed.state())?,
@@ -195,7 +196,7 @@ pub fn problem(system: &System) -> Problem {
 }
 
 /// Of so many steps those that are taken while nobody looks at the fields, nor a row of totals is made of them.
-fn unseen(files: &FileArgs, rows: Option<usize>, steps: usize) -> usize {
+pub fn unseen(files: &FileArgs, rows: Option<usize>, steps: usize) -> usize {
     let until = files.until.as_ref().map(|until| until.every);
     let looks = [files.every, files.check_finite, until, rows];
     let looks = looks.into_iter().flatten().fold(steps, usize::min);

@@ -25,12 +25,13 @@ pub fn point_instructions(system: &System) -> usize {
     system.stages.iter().flat_map(|stage| &stage.operations).map(instructions).sum()
 }
 
-/// Predicted seconds of a step with one a launch, where each thread has points of its own.
+/// Predicted seconds of a step with one a launch, where each thread has points of its own; of systems side by side of all of
+/// them.
 pub fn tiled(system: &System, machine: &Machine) -> f64 {
     let (read, written) = system.moved();
     let arrays = read + written;
     let launches = system.stages.len() as f64;
-    let points = system.shape.points() as f64;
+    let points = (system.members() * system.shape.points()) as f64;
     let bytes = (arrays * system.dtype.bytes()) as f64 * points;
     let speeds = &GPU.single;
     let geometry = Geometry::of(system);
@@ -70,6 +71,7 @@ pub fn near_sides(system: &System, machine: &Machine, geometry: &Geometry) -> f6
         return 0.0;
     }
     let points: usize = geometry.edges.iter().map(Region::points).sum();
+    let points = system.members() * points;
     let neighbours = (points * point_instructions(system)) as f64;
     let rate = GPU.cycle.instructions * machine.multiprocessors as f64 * machine.clock_hz;
     GPU.single.of_a_place * neighbours / rate
@@ -87,9 +89,11 @@ fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -
     let [_, down, across] = tile.extents();
     let (middle, words) = (tile.middle(), words(system) as f64);
     let blocks: usize = tile.blocks(system.shape.extents()).iter().product();
+    let blocks = system.members() * blocks;
     let again = (down * across) as f64 / (middle[1] * middle[2]) as f64;
     let fields: usize = system.arrays();
-    let (states, points) = (held.states.len() as f64, system.shape.points() as f64);
+    let points = (system.members() * system.shape.points()) as f64;
+    let states = held.states.len() as f64;
     let moved = states * again + fields as f64;
     let bytes = moved * system.dtype.bytes() as f64 * points;
     let memory = bytes / machine.copy_bytes_per_s;
@@ -124,8 +128,10 @@ fn by_planes(system: &System, held: &TileState, machine: &Machine, tile: &Tile) 
     let [steps, planes, reach] = [tile.steps, middle[0], tile.reach[0]].map(|it| it as f64);
     let words = words(system) as f64;
     let (fields, levels) = (system.fields.len() as f64, system.arrays() as f64);
-    let (cells, points) = ((down * across) as f64, system.shape.points() as f64);
+    let points = (system.members() * system.shape.points()) as f64;
+    let cells = (down * across) as f64;
     let blocks: usize = tile.blocks(system.shape.extents()).iter().product();
+    let blocks = system.members() * blocks;
 
     let beside = cells / (middle[1] * middle[2]) as f64;
     let again = beside * (planes + 2.0 * reach * steps) / planes;

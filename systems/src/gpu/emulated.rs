@@ -33,6 +33,8 @@ struct Stage {
     /// How many addresses are of arrays that are read, and how many of those that are written.
     read: usize,
     written: usize,
+    /// Parameters of a system.
+    parameters: usize,
 }
 
 /// Makes sure that a system is not too large to be emulated.
@@ -67,9 +69,38 @@ impl Emulated {
             program: Program::read(&kernel.text),
             read: kernel.arrays.len(),
             written: kernel.written.len(),
+            parameters: kernel.parameters,
         };
         let totals = of_totals().map(stage);
         Self { stages: steps().map(stage).collect(), totals, solvers: Vec::new(), memory }
+    }
+
+    /// The kernel of a stage, or of totals.
+    fn stage(&self, stage: usize) -> &Stage {
+        let of_stage = if stage == TOTALS { self.totals.as_ref() } else { self.stages.get(stage) };
+        of_stage.expect("a kernel that was written")
+    }
+
+    /// Runs all blocks of a launch, which is given this; the rows are what each system is given.
+    fn run(
+        &mut self,
+        stage: usize,
+        extents: Extents,
+        given: &[u64],
+        rows: &[&[u64]],
+    ) -> Result<(), Error> {
+        let of_stage = if stage == TOTALS { self.totals.as_ref() } else { self.stages.get(stage) };
+        let Stage { program, read, written, .. } = of_stage.expect("a kernel that was written");
+        // After them come the records of receivers.
+        let written = rows.iter().flat_map(|row| &row[*read..read + written + 1]);
+        self.memory.begin(written.map(|address| Memory::split(*address).0));
+        for block in 0..extents.blocks {
+            self.memory.begin_block(extents.shared_bytes);
+            let place = [block, extents.threads];
+            program.run_block(&mut self.memory, given, place)?;
+        }
+        self.memory.end();
+        Ok(())
     }
 
     /// The bytes of all arrays.
@@ -110,18 +141,19 @@ impl Target for Emulated {
         extents: Extents,
         addresses: [u64; MOST_ADDRESSES],
     ) -> Result<(), Error> {
-        let of_stage = if stage == TOTALS { self.totals.as_ref() } else { self.stages.get(stage) };
-        let Stage { program, read, written } = of_stage.expect("a kernel that was written");
-        // After them come the records of receivers.
-        let written = &addresses[*read..read + written + 1];
-        self.memory.begin(written.iter().map(|address| Memory::split(*address).0));
-        for block in 0..extents.blocks {
-            self.memory.begin_block(extents.shared_bytes);
-            let place = [block, extents.threads];
-            program.run_block(&mut self.memory, &addresses, place)?;
-        }
-        self.memory.end();
-        Ok(())
+        self.run(stage, extents, &addresses, &[&addresses])
+    }
+
+    fn launch_beside(
+        &mut self,
+        stage: usize,
+        extents: Extents,
+        table: u64,
+        rows: &[u64],
+    ) -> Result<(), Error> {
+        let of_one = self.stage(stage).parameters;
+        let rows: Vec<&[u64]> = rows.chunks(of_one).collect();
+        self.run(stage, extents, &[table], &rows)
     }
 
     /// By the transforms of the CPU: those of a GPU are emulated by themselves (`compute::engine::fft::on_gpu::solve`).

@@ -112,7 +112,8 @@ impl Launch {
             .solves()
             .map(|(_, solve, _)| solve::bytes(&solve, system.dtype, shared).unwrap_or_default());
         let solves = solves.sum::<u128>() + system.bytes_of_whole(2);
-        count as u128 * values as u128 * system.dtype.bytes() as u128 + solves
+        let members = system.members() as u128;
+        members * count as u128 * values as u128 * system.dtype.bytes() as u128 + solves
     }
 
     /// Checks that the arrays fit into a GPU's memory, before any of it is taken.

@@ -173,7 +173,8 @@ impl March {
             .min(65536.0 / (registers * self.threads() as f64))
             .floor()
             .max(1.0);
-        let blocks = self.blocks(&geometry).iter().product::<usize>() as f64;
+        let members = system.members();
+        let blocks = (members * self.blocks(&geometry).iter().product::<usize>()) as f64;
         // Of each chunk of z the planes before it, and those that are waited for at its start.
         let before = held.iter().map(|it| it.front - it.ring.or(it.queue).unwrap_or_default());
         let before = before.max().unwrap_or_default() as f64 + speeds.start_planes;
@@ -181,7 +182,7 @@ impl March {
         let waits = rounds.max(1.0) * (planes + before) * seconds(speeds.plane_us);
         let uneven = rounds.ceil() / rounds * (planes + before) / planes - 1.0;
 
-        let points = system.shape.points() as f64;
+        let points = (members * system.shape.points()) as f64;
         let arrays = held.len() as f64 + speeds.of_a_store * system.program.writes.len() as f64;
         let memory = arrays * system.dtype.bytes() as f64 * points / machine.copy_bytes_per_s;
         let memory = memory / speeds.of_a_copy * (1.0 + speeds.uneven * uneven);

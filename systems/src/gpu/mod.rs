@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Systems on a GPU: kernels that are written as PTX when the system is known, each for one step of all fields or several.
 
-use self::kernel::Kernel;
 use self::on_target::OnTarget;
 use super::checked::System;
 use super::session::StepSession;
@@ -13,6 +12,7 @@ use problem::{Dtype, Error, Region};
 use ptx_writer::{Format, Numbers};
 use std::rc::Rc;
 
+mod beside;
 pub mod cost;
 mod device;
 mod emulated;
@@ -35,9 +35,11 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use beside::{Place, places, session as session_beside};
 pub use emulated::check as check_emulated;
 pub use geometry::March;
 pub use held::TileState;
+pub(crate) use kernel::Kernel;
 pub use launch::Launch;
 pub use sweep::{FinishedSweep, check as check_sweep};
 
@@ -118,6 +120,15 @@ pub fn part(
 
 /// A system, or a rank's part of it with a box of points of its own and what gathers what it solves for, by such launches, each of
 /// which is executed on the CPU instruction by instruction.
+/// The kernel of systems that are computed side by side, and so differ in numbers only.
+///
+/// # Errors
+/// They have what kernels have no instructions for.
+pub(crate) fn kernel_beside(system: &System, launch: &Launch) -> Result<Kernel, Error> {
+    written(system, launch, system.whole())
+}
+
+/// A system, or a rank's part of it with a box of points of its own, by such launches, each of which is executed on the CPU instruction by instruction.
 ///
 /// # Errors
 /// [`Error::Unsupported`]: the system has what kernels have no instructions for.

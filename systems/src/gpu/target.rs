@@ -30,6 +30,23 @@ pub trait Target {
         extents: Extents,
         addresses: [u64; MOST_ADDRESSES],
     ) -> Result<(), Error>;
+    /// Queues a launch of such a kernel that computes several systems side by side: the address of the table of what each of
+    /// them is given, and the rows of it.
+    fn launch_beside(
+        &mut self,
+        stage: usize,
+        extents: Extents,
+        table: u64,
+        _rows: &[u64],
+    ) -> Result<(), Error> {
+        let mut addresses = [0; MOST_ADDRESSES];
+        addresses[0] = table;
+        self.launch(stage, extents, addresses)
+    }
+    /// Waits until all systems that are computed side by side come to the start of steps.
+    fn begin(&self) -> Result<(), Error> {
+        Ok(())
+    }
     /// Gets ready for a solve between arrays whose points lie in such rows; its number.
     fn prepare_solve(&mut self, _solve: &Solve, _of: (Dtype, Rows)) -> Result<usize, Error> {
         unreachable!("systems with solves are not launched on it")

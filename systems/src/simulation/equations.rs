@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::batch::Seat;
 use crate::check::{self, Points};
 use crate::checked::System;
 use crate::growth::{self, Outset};
@@ -65,12 +66,14 @@ pub struct Asked {
     pub sharing: Option<Sharing>,
     /// Values of fields instead of those that the system starts with, also one and more steps before.
     pub inputs: Rc<[(String, Grid)]>,
+    /// Its place among systems that are computed side by side, if it is one of them: they are asked for the engine then.
+    pub seat: Option<Seat>,
 }
 
 impl Default for Asked {
     fn default() -> Self {
         let (engine, inputs) = (EngineRequest::Auto, Rc::default());
-        Self { engine, steps: 1, family: None, sharing: None, inputs }
+        Self { engine, steps: 1, family: None, sharing: None, inputs, seat: None }
     }
 }
 
@@ -118,6 +121,8 @@ pub struct SystemSimulation {
     chosen: Option<(Chosen, usize)>,
     /// What takes its steps again from the start; none where nothing can.
     again: Option<EngineRequest>,
+    /// How many systems are computed side by side, this one among them.
+    side_by_side: usize,
     /// What it began with instead of the system's own values.
     inputs: Rc<[(String, Grid)]>,
 }
@@ -165,7 +170,7 @@ impl SystemSimulation {
 
     fn begun_on(
         system: &System,
-        &Asked { engine, steps, family, ref sharing, .. }: &Asked,
+        &Asked { engine, steps, family, ref sharing, ref seat, .. }: &Asked,
         beginning: &dyn Fn() -> Result<StartValues, Error>,
     ) -> Result<Self, Error> {
         // Whoever says how long jumps are asks for them.
@@ -180,6 +185,15 @@ impl SystemSimulation {
                 return Err(Error::Split { reason: reason.into() });
             }
             return Self::with(system, ranks::session(system, engine, sharing, beginning)?);
+        }
+        if let Some(seat) = seat {
+            let chosen = seat.chosen();
+            chosen.way.family.require(system)?;
+            let beginning = beginning()?;
+            let counted = system.with_sources_that_count(&beginning);
+            let session = seat.open(&counted, beginning)?;
+            let (chosen, side_by_side) = (Some((chosen, steps)), seat.members());
+            return Ok(Self { chosen, side_by_side, ..Self::with(system, session)? });
         }
         // Before values to start with are computed for nothing.
         let request = Request { engine, family, steps, ..Request::default() };
@@ -242,6 +256,7 @@ impl SystemSimulation {
             measured: None,
             chosen: None,
             again: None,
+            side_by_side: 1,
             inputs: Rc::default(),
         };
         let places = simulation.places().into_iter().enumerate();

@@ -47,6 +47,7 @@ impl Epilogue {
             numbers_now: None,
             scalars: Vec::new(),
             added: Vec::new(),
+            of_member: None,
         };
         writer.finish(planes, factor);
         let has_digits = writer.emitter.has_digits;

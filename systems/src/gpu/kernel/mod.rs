@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system's program as one kernel: a launch is a step of all fields.
 //!
-//! Its parameters are the addresses of the arrays that are read, of those that are written, and of tables.
+//! Its parameters are the addresses of the arrays that are read, of those that are written, and of tables. Of a kernel
+//! that computes several systems side by side the only parameter is the address of a table, with a row of such parameters
+//! for each of them: a launch has the blocks of the first one first, then those of the second one, and so on.
 
 use cuda_driver::Extents;
 
@@ -99,8 +101,10 @@ pub struct Kernel {
     pub shared_bytes: usize,
     /// Where coordinates lead.
     pub places: Places,
-    /// Receivers whose values it notes.
-    receivers: usize,
+    /// How many parameters it takes, or each of the systems that it computes side by side.
+    pub parameters: usize,
+    /// Blocks of a launch, or of each of the systems that it computes side by side.
+    blocks: usize,
     /// The kernels of later stages, with the geometry and the places of the first stage.
     pub after: Vec<Self>,
     /// The kernel of the system's totals, if it has some.
@@ -208,8 +212,14 @@ impl Kernel {
             numbers_now: None,
             scalars: Vec::new(),
             added: Vec::new(),
+            of_member: None,
         };
-        writer.load_addresses();
+        let receivers = system.receivers.len();
+        let blocks = match &chain {
+            Some((tile, _)) => tile.blocks(geometry.extents).iter().product::<usize>(),
+            None => geometry.blocks() + receivers.div_ceil(geometry.block()),
+        };
+        writer.load_addresses(blocks);
         let march = geometry.march;
         let mut threads = geometry.block();
         let resident = match march {
@@ -234,7 +244,8 @@ impl Kernel {
             _ => HELD_VALUES,
         };
         let text = text(writer.emitter, shared, threads, resident);
-        let (tile, receivers) = (chain.map(|(tile, _)| tile), system.receivers.len());
+        let tile = chain.map(|(tile, _)| tile);
+        let parameters = addresses(system, arrays.len(), written.len());
         let (after, totals) = (Vec::new(), None);
         Ok(Self {
             solves: system.program.solves,
@@ -245,7 +256,8 @@ impl Kernel {
             tile,
             shared_bytes,
             places,
-            receivers,
+            parameters,
+            blocks,
             after,
             totals,
         })
@@ -276,19 +288,10 @@ impl Kernel {
 
     /// A launch: its blocks are of points, then of receivers.
     pub fn launch(&self) -> Extents {
-        let shared_bytes = self.shared_bytes as u32;
-        match &self.tile {
-            Some(tile) => {
-                let blocks = tile.blocks(self.geometry.extents).iter().product::<usize>() as u32;
-                Extents { blocks, threads: tile.threads() as u32, shared_bytes }
-            }
-            None => {
-                let threads = self.geometry.block();
-                let receivers = self.receivers.div_ceil(threads);
-                let blocks = (self.geometry.blocks() + receivers) as u32;
-                Extents { blocks, threads: threads as u32, shared_bytes }
-            }
-        }
+        let threads = self.tile.map_or(self.geometry.block(), |tile| tile.threads());
+        let [blocks, threads, shared_bytes] =
+            [self.blocks, threads, self.shared_bytes].map(|number| number as u32);
+        Extents { blocks, threads, shared_bytes }
     }
 }
 
@@ -355,6 +358,17 @@ struct Writer<'a> {
     scalars: Vec<Number>,
     /// What few sources add.
     added: Vec<Number>,
+    /// Of a kernel that computes several systems side by side, which one a block computes.
+    of_member: Option<OfMember>,
+}
+
+/// What a block knows of the system that it computes, of several side by side.
+#[derive(Clone, Copy)]
+struct OfMember {
+    /// Where its parameters lie.
+    row: Register<Global>,
+    /// The block's number among those of the system.
+    block: Register<B32>,
 }
 
 /// The first lines of a PTX.
@@ -373,17 +387,43 @@ const EDGE: Label = Label::named("EDGE");
 const RECEIVER: Label = Label::named("RECEIVER");
 
 impl Writer<'_> {
-    fn load_addresses(&mut self) {
+    /// The addresses, of a launch with so many blocks for each system.
+    fn load_addresses(&mut self, blocks: usize) {
         let count = addresses(self.system, self.arrays.len(), self.written);
+        if self.system.beside.is_some() {
+            let emitter = &mut self.emitter;
+            let table = emitter.parameter(U64, PARAMETERS, 0);
+            let table = emitter.global(table);
+            let block = emitter.mov(U32, BLOCK);
+            let member = emitter.div(U32, block, blocks);
+            let row = emitter.element(table, member, 8 * count);
+            self.of_member = Some(OfMember { row, block: emitter.rem(U32, block, blocks) });
+        }
         for index in 0..count {
-            let address = self.emitter.parameter(U64, PARAMETERS, 8 * index);
+            let address = self.parameter(index);
             self.addresses.push(self.emitter.global(address));
+        }
+    }
+
+    /// A parameter by its number.
+    fn parameter(&mut self, index: usize) -> Register<B64> {
+        match self.of_member {
+            Some(OfMember { row, .. }) => self.emitter.load(U64, row.at(8 * index)),
+            None => self.emitter.parameter(U64, PARAMETERS, 8 * index),
+        }
+    }
+
+    /// The number of the block among those that compute its system.
+    fn block(&mut self) -> Register<B32> {
+        match self.of_member {
+            Some(OfMember { block, .. }) => block,
+            None => self.emitter.mov(U32, BLOCK),
         }
     }
 
     fn write(&mut self) {
         self.load_numbers();
-        let block = self.emitter.mov(U32, BLOCK);
+        let block = self.block();
         let thread = self.emitter.mov(U32, THREAD);
         let index = self.emitter.mad(U32, block, self.geometry.block(), thread);
         let (edges, points) = (self.geometry.edge_blocks(), self.geometry.blocks());
@@ -411,7 +451,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Constants become operands, what changes from step to step is loaded.
+    /// Constants become operands; what changes from step to step is loaded, and what systems side by side differ in.
     fn load_numbers(&mut self) {
         let (table, bytes) = (self.table(Table::Numbers), self.numbers.bytes());
         let nodes = self.program.scalars.iter();
@@ -420,12 +460,17 @@ impl Writer<'_> {
         let mut operands = Vec::new();
         for (index, node) in nodes.chain(added).enumerate() {
             operands.push(match node {
-                Node::Number(number) => self.numbers.immediate(*number),
+                Node::Number(number) if !self.differs(index) => self.numbers.immediate(*number),
                 _ => self.numbers.load_number(&mut self.emitter, table.at(bytes * index)),
             });
         }
         self.added = operands.split_off(self.program.scalars.len());
         self.scalars = operands;
+    }
+
+    /// Whether systems that are computed side by side differ in a number of the program.
+    fn differs(&self, index: usize) -> bool {
+        self.system.beside.as_ref().is_some_and(|beside| beside.numbers[index])
     }
 
     /// The address of a table.

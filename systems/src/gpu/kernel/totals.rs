@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use cuda_driver::Extents;
 
 use super::edge::AtEdge;
-use super::{HELD, HELD_VALUES, Kernel, Point, Table, Writer, check, text};
+use super::{HELD, HELD_VALUES, Kernel, Point, Table, Writer, addresses, check, text};
 use crate::checked::System;
 use crate::expression::{Array, Fold};
 use crate::gpu::geometry::Geometry;
@@ -21,9 +21,7 @@ use crate::gpu::places::Places;
 use crate::program::Offset;
 use crate::totals::exact;
 use problem::Region;
-use ptx_writer::{
-    B32, BLOCK, Emitter, Label, Number, Numbers, Register, Relation, Shared, THREAD, U32,
-};
+use ptx_writer::{B32, Emitter, Label, Number, Numbers, Register, Relation, Shared, THREAD, U32};
 
 /// Bytes of what a reduction is of a block: two numbers.
 pub const PARTIAL: usize = 16;
@@ -77,6 +75,7 @@ impl Kernel {
         let reduced = system.of_totals();
         let program = &reduced.program;
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
+        let arrays_read = arrays.len();
         let places = Places::new(&reduced, program.reach(|_| true));
         let geometry = Geometry { march: None, finds_sides: false, ..like.clone() };
         check_totals(system, &geometry)?;
@@ -93,8 +92,9 @@ impl Kernel {
             numbers_now: None,
             scalars: Vec::new(),
             added: Vec::new(),
+            of_member: None,
         };
-        writer.load_addresses();
+        writer.load_addresses(units.blocks());
         let folds: Vec<Fold> = system.totals.folds().collect();
         writer.reduce(&folds, units);
         let text = text(writer.emitter, HELD_VALUES, THREADS, 1);
@@ -109,7 +109,8 @@ impl Kernel {
             tile: None,
             shared_bytes,
             places,
-            receivers: 0,
+            parameters: addresses(&reduced, arrays_read, 0),
+            blocks: units.blocks(),
             after,
             totals: None,
         })
@@ -134,7 +135,7 @@ const MOST_SHARED: usize = 48 << 10;
 impl Writer<'_> {
     fn reduce(&mut self, folds: &[Fold], units: &Units) {
         self.load_numbers();
-        let (block, thread) = (self.emitter.mov(U32, BLOCK), self.emitter.mov(U32, THREAD));
+        let (block, thread) = (self.block(), self.emitter.mov(U32, THREAD));
         let sums: Vec<[Number; 2]> = folds.iter().map(|fold| self.begin(*fold)).collect();
         let low = units.own.low.map(|at| at as usize);
         let [_, rows, _] = units.own.extents();

@@ -257,11 +257,15 @@ impl<T: Target> OnTarget<T> {
         let added = self.system.sources.iter().map(|source| &source.add);
         let nodes: Vec<_> = scalars.chain(added).collect();
         let own = numbers(self.system.dtype);
-        // Numbers that do not change are operands, but for those of listed sources.
-        let changing = listed::is_needed(&self.system)
-            || nodes.iter().any(|node| !matches!(node, Node::Number(_)));
-        let is_there = first <= step && step + steps <= first + count;
-        if changing && (self.waits || !is_there) {
+        // Numbers that do not change are operands, but for those of listed sources, and for what systems that are computed
+        // side by side differ in.
+        let changing = nodes.iter().any(|node| !matches!(node, Node::Number(_)));
+        let is_read = changing || listed::is_needed(&self.system) || self.system.beside.is_some();
+        let is_there = match changing {
+            true => !self.waits && first <= step && step + steps <= first + count,
+            false => count > 0,
+        };
+        if is_read && !is_there {
             let of_step = |step: usize| {
                 let system = &self.system;
                 let evaluator =

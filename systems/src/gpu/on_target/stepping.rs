@@ -39,6 +39,7 @@ impl<T: Target> Session for OnTarget<T> {
     }
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
+        self.target.begin()?;
         let start = Instant::now();
         let most = self.launch();
         for first in (0..steps).step_by(most) {
@@ -121,6 +122,7 @@ impl<T: Target> StepSession for OnTarget<T> {
         steps: usize,
         points: &[(usize, usize)],
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        self.target.begin()?;
         let start = Instant::now();
         let mut rows = Vec::new();
         for first in (0..steps).step_by(self.kept) {
@@ -143,6 +145,7 @@ impl<T: Target> StepSession for OnTarget<T> {
         steps: usize,
         (first, every): (usize, usize),
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        self.target.begin()?;
         let start = Instant::now();
         let (mut taken, mut looks, mut all) = (0, 0, Vec::new());
         let unknown = system.totals.unknown();

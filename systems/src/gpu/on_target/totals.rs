@@ -19,6 +19,8 @@ pub struct Reducing {
     numbers: usize,
     /// Whether those numbers change from step to step.
     changing: bool,
+    /// Whether they are to be written once: they are what systems side by side differ in.
+    once: bool,
     /// Where coordinates lead, and the values that are there instead.
     tables: [usize; 2],
     /// What blocks leave.
@@ -49,7 +51,8 @@ impl Reducing {
         let bytes = kernel.blocks() * system.totals.reductions.len() * PARTIAL;
         let records = target.allocate("totals", SLOTS * bytes)?;
         let changing = scalars.iter().any(|node| !node.is_number());
-        Ok(Self { numbers, changing, tables, records, bytes })
+        let once = system.beside.is_some();
+        Ok(Self { numbers, changing, once, tables, records, bytes })
     }
 }
 
@@ -86,8 +89,8 @@ impl<T: Target> OnTarget<T> {
         if self.system.totals.reach() != [0; 3] {
             self.refresh(0, true)?;
         }
-        let of = self.totals.as_ref().expect("the system has totals");
-        if of.changing {
+        let of = self.totals.as_mut().expect("the system has totals");
+        if of.changing || std::mem::take(&mut of.once) {
             let evaluator = Evaluator::new(&self.system, Plain, &Nothing, self.done as f64);
             let evaluator = evaluator.knowing(known);
             let scalars = self.system.totals.program.scalars.iter();
@@ -95,6 +98,7 @@ impl<T: Target> OnTarget<T> {
             let bytes: &[u8] = bytemuck::cast_slice(&numbers);
             self.target.write(of.numbers, Rows::first(bytes.len()), bytes)?;
         }
+        let of = self.totals.as_ref().expect("the system has totals");
         let kernel = self.kernel.totals.as_ref().expect("the system has totals");
         let lead = (self.kernel.geometry.lead * self.system.dtype.bytes()) as u64;
         let read = kernel.kernel.arrays.iter();

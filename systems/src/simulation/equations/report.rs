@@ -45,7 +45,8 @@ impl SystemSimulation {
         };
         let told = self.told.as_ref().filter(|(step, _)| *step == self.done);
         let totals = told.map(|(_, totals)| named(totals));
-        let report = Report { resumed_after, growth, values, totals, ..report };
+        let side_by_side = self.side_by_side;
+        let report = Report { resumed_after, growth, values, totals, side_by_side, ..report };
         report.with_rounded(self.rounded_coefficients().to_vec())
     }
 

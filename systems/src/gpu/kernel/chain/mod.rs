@@ -20,14 +20,12 @@
 use std::collections::HashMap;
 
 use super::sources::Found;
-use super::{HELD, PARAMETERS, Point, Table, Writer};
+use super::{HELD, Point, Table, Writer};
 use crate::expression::Array;
 use crate::gpu::held::TileState;
 use crate::gpu::tile::Tile;
 use crate::program::Offset;
-use ptx_writer::{
-    B32, BLOCK, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32, U64,
-};
+use ptx_writer::{B32, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32};
 
 mod border;
 mod transfer;
@@ -84,8 +82,8 @@ impl Writer<'_> {
         let extents @ [_, ny, nx] = self.geometry.extents;
         let [_, _, across] = tile.blocks(extents);
         let ([_, halo_y, halo_x], [_, middle_y, middle_x]) = (tile.halo(), tile.middle());
+        let block = self.block();
         let emitter = &mut self.emitter;
-        let block = emitter.mov(U32, BLOCK);
         let thread = emitter.mov(U32, THREAD);
         let down = emitter.div(U32, block, across);
         let right = emitter.rem(U32, block, across);
@@ -133,7 +131,7 @@ impl Writer<'_> {
         let left = self.steps();
         let [numbers, records] = self.numbers_and_records();
         let receivers = (!self.system.receivers.is_empty()).then(|| {
-            let block = self.emitter.mov(U32, BLOCK);
+            let block = self.block();
             self.receivers_in(block)
         });
         let stages = &self.system.stages;
@@ -173,8 +171,8 @@ impl Writer<'_> {
 
     /// The steps of the launch.
     pub(super) fn steps(&mut self) -> Register<B32> {
-        let place = 8 * (self.arrays.len() + self.written + Table::Steps as usize);
-        let steps = self.emitter.parameter(U64, PARAMETERS, place);
+        let place = self.arrays.len() + self.written + Table::Steps as usize;
+        let steps = self.parameter(place);
         self.emitter.low(steps)
     }
 

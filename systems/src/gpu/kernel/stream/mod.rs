@@ -19,7 +19,7 @@ use crate::gpu::held::TileState;
 use crate::gpu::tile::Tile;
 use crate::gpu::windows::Windows;
 use ptx_writer::Relation::{AtLeast, Less, NotEqual};
-use ptx_writer::{B32, BLOCK, Predicate, Register, S32, Shared, THREAD, U32};
+use ptx_writer::{B32, Predicate, Register, S32, Shared, THREAD, U32};
 
 mod ghosts;
 mod level;
@@ -85,8 +85,8 @@ impl Writer<'_> {
         let extents @ [nz, ny, nx] = self.geometry.extents;
         let [_, blocks_down, blocks_across] = tile.blocks(extents);
         let ([_, halo_y, halo_x], [planes, middle_y, middle_x]) = (tile.halo(), tile.middle());
+        let block = self.block();
         let (bytes, emitter) = (self.numbers.bytes(), &mut self.emitter);
-        let block = emitter.mov(U32, BLOCK);
         let thread = emitter.mov(U32, THREAD);
         let rest = emitter.div(U32, block, blocks_across);
         let right = emitter.rem(U32, block, blocks_across);

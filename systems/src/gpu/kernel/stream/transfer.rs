@@ -5,9 +5,7 @@ use super::{Own, Turn};
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
 use ptx_writer::Relation::{Equal, Less};
-use ptx_writer::{
-    B32, B64, BLOCK, Global, Place, Predicate, Register, S32, Shared, Stored, U32, U64,
-};
+use ptx_writer::{B32, B64, Global, Place, Predicate, Register, S32, Shared, Stored, U32, U64};
 
 /// Where a thread's points in a plane lie.
 #[derive(Clone, Copy)]
@@ -148,7 +146,7 @@ impl Writer<'_> {
         let none = self.emitter.new_label();
         let is_right = self.is_right(own, turn.z);
         self.emitter.branch_if(!is_right, none);
-        let block = self.emitter.mov(U32, BLOCK);
+        let block = self.block();
         let plane = self.emitter.sub(U32, turn.z, own.ends[0]);
         let list = self.emitter.mad(U32, block, own.tile.middle()[0], plane);
         let list = self.receivers_in(list);
