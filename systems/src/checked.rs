@@ -20,12 +20,11 @@ use super::expression::{
 };
 use super::integrate::{self, Rate};
 use super::parts::{
-    Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Work, index,
+    Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Whole, Work, index,
 };
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
 use super::sides::Sides;
-use super::solved::Whole;
 use super::solves;
 use super::sourced;
 use super::sponge;
