@@ -20,13 +20,12 @@ use super::expression::{
 };
 use super::integrate::{self, Rate};
 use super::parts::{
-    Beside, Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Work,
-    index,
+    Beside, Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Whole,
+    Work, index,
 };
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
 use super::sides::Sides;
-use super::solved::Whole;
 use super::solves;
 use super::sourced;
 use super::sponge;

@@ -6,7 +6,7 @@ use super::text::Text;
 use problem::check::rounded::Losses;
 use problem::error::Mistake;
 use problem::near::near;
-use problem::{Boundary, Grid};
+use problem::{Boundary, Grid, Shape};
 use serde::{Deserialize, Serialize};
 
 /// The name of the coefficient that is 1 at solid points.
@@ -80,6 +80,14 @@ pub struct Work {
     pub later: f64,
     /// What it has at solid points, where there are some and it is read around points.
     pub walls: Option<Walls>,
+}
+
+/// The grid of which a rank has a part, and on which it solves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Whole {
+    pub shape: Shape,
+    /// What lies around each work field.
+    pub boundaries: Vec<Boundary>,
 }
 
 /// Values to start with.

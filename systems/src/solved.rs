@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The solves of a system's steps: which stages are some, and what their solutions are in f64 and within rounding.
 
+use problem::Error;
 use problem::error::Mistake;
 use problem::memory;
-use problem::{Boundary, Error, Shape};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::checked::System;
 use super::evaluate::{Evaluator, Numbers, Solved, Values};
 use super::expression::{Array, Node};
-use super::parts::Work;
+use super::parts::{Whole, Work};
 use super::text::Text;
 use compute::engine::fft::solve::{Solve, Solver};
 
 /// Points that are computed one after the other.
 const TOGETHER: usize = 1024;
-
-/// The grid of which a rank has a part.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Whole {
-    shape: Shape,
-    /// What lies around each work field.
-    boundaries: Vec<Boundary>,
-}
 
 impl System {
     /// The grid on which its solves are, for those who have a part of it.
