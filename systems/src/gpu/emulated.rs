@@ -75,24 +75,23 @@ impl Emulated {
         Self { stages: steps().map(stage).collect(), totals, solvers: Vec::new(), memory }
     }
 
-    /// The kernel of a stage, or of totals.
-    fn stage(&self, stage: usize) -> &Stage {
-        let of_stage = if stage == TOTALS { self.totals.as_ref() } else { self.stages.get(stage) };
-        of_stage.expect("a kernel that was written")
-    }
-
-    /// Runs all blocks of a launch, which is given this; the rows are what each system is given.
+    /// Runs all blocks of a launch, which is given these addresses; or that of a table, with the addresses of each system
+    /// after those of the one before.
     fn run(
         &mut self,
         stage: usize,
         extents: Extents,
-        given: &[u64],
-        rows: &[&[u64]],
+        table: Option<u64>,
+        addresses: &[u64],
     ) -> Result<(), Error> {
         let of_stage = if stage == TOTALS { self.totals.as_ref() } else { self.stages.get(stage) };
-        let Stage { program, read, written, .. } = of_stage.expect("a kernel that was written");
+        let Stage { program, read, written, parameters } =
+            of_stage.expect("a kernel that was written");
         // After them come the records of receivers.
-        let written = rows.iter().flat_map(|row| &row[*read..read + written + 1]);
+        let addresses = if table.is_some() { addresses } else { &addresses[..*parameters] };
+        let given = table.as_ref().map_or(addresses, std::slice::from_ref);
+        let rows = addresses.chunks_exact(*parameters);
+        let written = rows.flat_map(|row| &row[*read..read + written + 1]);
         self.memory.begin(written.map(|address| Memory::split(*address).0));
         for block in 0..extents.blocks {
             self.memory.begin_block(extents.shared_bytes);
@@ -141,7 +140,7 @@ impl Target for Emulated {
         extents: Extents,
         addresses: [u64; MOST_ADDRESSES],
     ) -> Result<(), Error> {
-        self.run(stage, extents, &addresses, &[&addresses])
+        self.run(stage, extents, None, &addresses)
     }
 
     fn launch_beside(
@@ -151,9 +150,7 @@ impl Target for Emulated {
         table: u64,
         rows: &[u64],
     ) -> Result<(), Error> {
-        let of_one = self.stage(stage).parameters;
-        let rows: Vec<&[u64]> = rows.chunks(of_one).collect();
-        self.run(stage, extents, &[table], &rows)
+        self.run(stage, extents, Some(table), rows)
     }
 
     /// By the transforms of the CPU: those of a GPU are emulated by themselves (`compute::engine::fft::on_gpu::solve`).

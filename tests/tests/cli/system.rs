@@ -67,7 +67,7 @@ fn a_system_is_computed_verified_and_written() {
     assert_eq!((lines.len(), lines[0]), (32, "t,p[3 12]"));
     assert_eq!(lines[31], format!("1.5,{}", p[3 * 24 + 12]));
     let report = fs::read_to_string(folder.path("report.json")).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!((&report["verified"], &report["bytes_per_point"]), (&true.into(), &48.into()));
 
     // The same again as binary records, with other numbers.
@@ -107,6 +107,8 @@ fn a_sweep_has_files_for_each_value() {
     let stdout = folder.succeed(sweep).stdout;
     let both = [stdout.find("k = 0.5\n"), stdout.find("k = 1\n")].map(Option::unwrap);
     assert!(both[0] < both[1] && stdout.matches("verified").count() == 2, "{stdout}");
+    let why = "one after the other: rows2d_f64 takes one system at a time\n";
+    assert!(stdout.starts_with(why), "{stdout}");
     let names =
         ["0.5-energy.npy", "0.5-p.npy", "0.5.csv", "1-energy.npy", "1-p.npy", "1.csv", "wave.toml"];
     assert_eq!(folder.files(), names);
@@ -123,6 +125,58 @@ fn a_sweep_has_files_for_each_value() {
     assert!(other.stderr.contains("warning: the run with q = 1 is the last one; it failed"));
     let other = folder.host("run wave.toml --sweep k=1:2");
     assert!(other.stderr.contains("give NAME=FROM:TO:COUNT, as in D=0.1:1:10"), "{}", other.stderr);
+}
+
+/// Each has the files and the report that it has alone, and all are computed by launches of one kernel.
+#[test]
+fn a_sweep_of_small_grids_is_computed_side_by_side() {
+    let folder = folder(
+        &WAVE.replace("[time]", "[constants]\nk = 1\n\n[time]").replace("dt*p^2", "k*dt*p^2"),
+    );
+    let run = "run wave.toml --steps 4 --engine emulate";
+    let sweep = format!(
+        "{run} --sweep k=0.5:1:3 --output {{k}}-{{field}}.npy --receivers {{k}}.csv --json {{k}}.json"
+    );
+    let stdout = folder.succeed(&sweep).stdout;
+    let places = ["k = 0.5\n", "k = 0.75\n", "k = 1\n"].map(|name| stdout.find(name).unwrap());
+    assert!(places.is_sorted(), "{stdout}");
+    for told in ["verified", "3 systems side by side", "a step of 3 side by side is predicted"] {
+        assert_eq!(stdout.matches(told).count(), 3, "{told}: {stdout}");
+    }
+    for value in ["0.5", "0.75", "1"] {
+        let alone = format!(
+            "{run} --set k={value} --output own-{{field}}.npy --receivers own.csv --json own.json"
+        );
+        folder.succeed(&alone);
+        for file in ["-energy.npy", "-p.npy", ".csv"] {
+            let of = |name: &str| fs::read(folder.path(&format!("{name}{file}"))).unwrap();
+            assert_eq!(of(value), of("own"), "{value}{file}");
+        }
+        let members = [value, "own"].map(|name| {
+            let text = fs::read_to_string(folder.path(&format!("{name}.json"))).unwrap();
+            let report: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(report["verified"], true, "{text}");
+            report["side_by_side"].as_u64().unwrap()
+        });
+        assert_eq!(members, [3, 1]);
+    }
+    let stdout = folder.succeed(&format!("{run} --sweep k=0.5:1:2 --time 1")).stdout;
+    assert!(
+        stdout.starts_with("one after the other: --time measures each by itself\n"),
+        "{stdout}"
+    );
+}
+
+/// Of those beside a run that fails each is told, and kept.
+#[test]
+fn a_run_that_fails_leaves_those_beside_it() {
+    let text = "[grid]\nsize = [8, 8]\n[time]\ndt = 1\n[constants]\nk = 1\n[fields.u]\nstart = \"1\"\nnext = \"k*u*u\"\n";
+    let folder = folder(text);
+    let sweep = "run wave.toml --steps 200 --engine emulate --verify off --sweep k=0.5:2:2 --output {k}.npy";
+    let done = folder.host(sweep);
+    assert_eq!(done.code, Some(4), "{}", done.stderr);
+    assert!(done.stderr.contains("warning: the run with k = 2 failed"), "{}", done.stderr);
+    assert_eq!(folder.files(), ["0.5.npy", "wave.toml"]);
 }
 
 /// Places, curves and earlier levels lie in files beside the system.
@@ -184,7 +238,7 @@ fn steps_that_are_unstable_are_told() {
             assert_eq!(values, how.is_empty(), "{}", output.stdout);
         }
         let report = fs::read_to_string(folder.path("own.json")).unwrap();
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let report: Value = serde_json::from_str(&report).unwrap();
         assert_eq!(report["growth"].is_object(), told[0] == unstable, "{next}");
         let grown = report["values"][0]["after"].as_f64() > Some(1e10);
         assert_eq!(grown, !told[0].is_empty(), "{next}");
