@@ -684,7 +684,7 @@ fn files_have_the_times_of_steps_of_any_length() {
         let [step, time] = [0, 1].map(|column| row.split(',').nth(column).unwrap());
         let named = format!("timestep=\"{time}\" part=\"0\" file=\"u_{step}.vti\"");
         assert!(list.contains(&named), "{named}: {list}");
-        let bytes = fs::read(folder.path(format!("u_{step}.vti"))).unwrap();
+        let bytes = fs::read(folder.path(&format!("u_{step}.vti"))).unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(text.contains(&format!("format=\"ascii\">{time}</DataArray>")), "{time}: {text}");
         // The hottest point grows colder, and steps shorter.
