@@ -87,9 +87,9 @@ fn one(run: &Run, held: &TileState, machine: &Machine, steps: usize) -> Result<W
 }
 
 /// How many times as long so many steps take as they would in whole launches: one of fewer steps takes about as long as one of all.
-/// Of a run of any length none are left over.
+/// Of a run of any length none are left over, nor of one whose steps are taken one by one, as its user says or who compares each.
 fn in_whole_launches(all: usize, steps: usize) -> f64 {
-    if all == 0 { 1.0 } else { (all.div_ceil(steps) * steps) as f64 / all as f64 }
+    if all <= 1 { 1.0 } else { (all.div_ceil(steps) * steps) as f64 / all as f64 }
 }
 
 #[cfg(test)]
@@ -99,6 +99,7 @@ mod tests {
     #[test]
     fn steps_that_are_left_over_take_a_launch() {
         assert_eq!(in_whole_launches(0, 6), 1.0);
+        assert_eq!(in_whole_launches(1, 6), 1.0);
         assert_eq!(in_whole_launches(10, 5), 1.0);
         assert_eq!(in_whole_launches(10, 6), 1.2);
         assert_eq!(in_whole_launches(3, 6), 2.0);

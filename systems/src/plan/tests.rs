@@ -121,3 +121,26 @@ fn a_family_is_taken_by_name() {
     let refused = asked(EngineRequest::Auto, "jump").err().unwrap().to_string();
     assert!(refused.contains("not linear"), "{refused}");
 }
+
+/// Looks every ten steps end launches: then chains are taken of which whole ones make ten.
+#[test]
+fn looks_on_the_way_choose_how_many_steps_a_launch_takes() {
+    let system = System::new(
+        &Description::new(&[4096, 4096])
+            .dtype(problem::Dtype::F32)
+            .time_step(0.1)
+            .derivative("laplace", "laplace", 2)
+            .coefficient("k", "1 + 0.01*x")
+            .field(crate::FieldText::new("u", "x", "u + dt*k*laplace(u)").boundary("edge"))
+            .total("heat", "sum(u)"),
+        Path::new(""),
+    );
+    let (system, hardware) = (system.unwrap(), Hardware::described(Machine::h200()));
+    let chain = |steps: usize| {
+        let chosen = choose_on(&hardware, &system, Request { steps, ..Request::default() });
+        chosen.unwrap().way.chain
+    };
+    let (alone, with_looks) = (chain(2000), chain(10));
+    assert!(alone > 5 && 10 % alone > 0, "{alone}");
+    assert!(with_looks > 1 && 10 % with_looks == 0, "{with_looks}");
+}
