@@ -123,6 +123,11 @@ pub trait Snapshot {
         &[]
     }
 
+    /// Digits that tell which totals the rows are of, and how often there is one.
+    fn rows_of(&self) -> String {
+        String::new()
+    }
+
     /// When the next steps are, where their length follows from the values.
     fn clock(&self) -> Option<Clock> {
         None

@@ -4,6 +4,7 @@
 use super::checked::System;
 use super::expression::Array;
 use super::parts::{Recorded, Start, Trace};
+use super::totals::Totals;
 use files::io::checkpoint::hash_of;
 use problem::with_values;
 
@@ -64,6 +65,12 @@ impl System {
         }
         let all: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         hash_of(&all)
+    }
+
+    /// Digits that tell the rows of these totals, one every so many steps, from those of others.
+    pub(crate) fn rows_of(&self, every: usize) -> String {
+        let Totals { names, values, reductions, .. } = &self.totals;
+        hash_of(&[format!("{every} {names:?} {values:?} {reductions:?}").as_bytes()])
     }
 }
 

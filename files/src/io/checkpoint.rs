@@ -57,6 +57,9 @@ pub struct Header {
     /// Rows of totals, and the numbers of each.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub series: [usize; 2],
+    /// Digits that tell which totals these are of, and how often there is a row.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rows_of: String,
     /// When the next steps are, where their length follows from the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
@@ -110,6 +113,7 @@ pub fn write(
         arrays: names.into_iter().map(|name| (name.field, name.level)).collect(),
         records: extents(snapshot.records()),
         series: extents(snapshot.series()),
+        rows_of: snapshot.rows_of(),
         clock: snapshot.clock(),
     };
     if snapshot.parts().is_some_and(|parts| parts.len() > 1) && output.is_replaced() {

@@ -67,8 +67,8 @@ impl Resumed {
             (checkpoint::look(path)?, None)
         } else {
             let Checkpoint { header, arrays, records, series } = checkpoint::read(path)?;
-            let (step, clock) = (header.step, header.clock);
-            (header, Some(SystemState { step, arrays, records, series, clock }))
+            let (step, clock, rows_of) = (header.step, header.clock, header.rows_of.clone());
+            (header, Some(SystemState { step, arrays, records, series, rows_of, clock }))
         };
         Ok(Self { header, path: path.to_owned(), left })
     }
@@ -127,6 +127,11 @@ impl Resumed {
             Some((_, grid)) => StartFrom::Grid(grid),
             None => StartFrom::Source(StartSource::Checkpoint(absolute(&self.path))),
         }
+    }
+
+    /// Rows of totals that it holds.
+    pub fn rows(&self) -> usize {
+        self.header.series[0]
     }
 
     /// What a system goes on from, which no ranks read by parts.

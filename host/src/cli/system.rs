@@ -79,6 +79,7 @@ pub fn task<'a>(
     let resumed = Resumed::of(&problem, &args.files, files, false)?;
     let done = resumed.as_ref().map_or(0, Resumed::steps);
     let by = resumed.as_ref().map(Resumed::by);
+    let rows_before = resumed.as_ref().map_or(0, Resumed::rows);
     let steps = problem.steps;
     let inputs: Rc<[(String, Grid)]> = inputs(system, args.input.as_deref(), files)?.into();
     let name = |(name, at): (&str, &[f64])| {
@@ -102,6 +103,11 @@ pub fn task<'a>(
         let mut simulation = simulation.control(around.control).time(args.measured());
         if let Some(every) = rows {
             simulation = simulation.with_series(every)?;
+            if simulation.series().len() < rows_before {
+                warn(&format!(
+                    "the checkpoint has rows of other totals, or of other steps: the series begins at step {done}"
+                ));
+            }
         }
         let rounded = simulation.rounded_coefficients().iter();
         rounded.map(remedy::of_rounded_coefficient).for_each(|text| warn(&text));

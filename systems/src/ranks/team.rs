@@ -30,6 +30,10 @@ impl StepSession for Ghosted<dyn StepSession> {
     fn value_bytes(&self) -> usize {
         self.inner().value_bytes()
     }
+
+    fn transforms(&self) -> Dtype {
+        self.inner().transforms()
+    }
 }
 
 /// All ranks, and what rank 0 compares with.
@@ -171,5 +175,9 @@ impl StepSession for SystemTeam {
 
     fn value_bytes(&self) -> usize {
         self.team.own().value_bytes()
+    }
+
+    fn transforms(&self) -> Dtype {
+        self.team.own().transforms()
     }
 }

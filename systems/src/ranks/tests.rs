@@ -294,6 +294,7 @@ fn any_number_of_ranks_goes_on_from_any_other() {
             arrays,
             records: first.records().to_vec(),
             series: Vec::new(),
+            rows_of: String::new(),
             clock: None,
         };
         let mut second = SystemSimulation::resumed(&system, &asked(after), left).unwrap();

@@ -48,6 +48,8 @@ pub struct SystemState {
     pub records: Vec<Vec<f64>>,
     /// The rows of totals, where it had some.
     pub series: Vec<Vec<f64>>,
+    /// Digits that tell which totals these are of, and how often there is a row.
+    pub rows_of: String,
     /// When the next steps were to be, where their length follows from the values: without it time begins anew.
     pub clock: Option<Clock>,
 }
@@ -103,6 +105,8 @@ pub struct SystemSimulation {
     /// Steps between two rows of totals, if they are wanted, and the rows.
     series: Option<usize>,
     rows: Vec<Vec<f64>>,
+    /// Digits that tell which totals these are of, and how often there is a row.
+    rows_of: String,
     /// The totals after so many steps that somebody asked for last.
     told: Option<(usize, Vec<f64>)>,
     /// Of which receiver each value is.
@@ -220,12 +224,12 @@ impl SystemSimulation {
     /// As [`SystemSimulation::asked`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
     /// system.
     pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
-        let SystemState { step, arrays, records, series: rows, clock } = left;
+        let SystemState { step, arrays, records, series: rows, rows_of, clock } = left;
         let clock = clock.filter(|_| system.varies_steps()).unwrap_or(system.clock);
         let system = &System { clock, ..system.clone() };
         let beginning = || StartValues::resumed(system, step, arrays.clone());
         let simulation = Self::begun(system, asked, &beginning)?;
-        Ok(Self { done: step, finite: step, first: step, records, rows, ..simulation })
+        Ok(Self { done: step, finite: step, first: step, records, rows, rows_of, ..simulation })
     }
 
     /// A system at its start, on an engine that has its values.
@@ -247,6 +251,7 @@ impl SystemSimulation {
             records: Vec::new(),
             series: None,
             rows: Vec::new(),
+            rows_of: String::new(),
             told: None,
             received: Numbers::default(),
             outset: Outset::default(),
@@ -472,15 +477,18 @@ impl SystemSimulation {
     }
 
     /// With rows of totals: of the start, and of steps whose number is a multiple of this, at least 1. A run that goes on has
-    /// those of the run before, or if that had none one of the present step.
+    /// those of the run before, if that had rows of these totals as often; else the first one is of the present step.
     ///
     /// # Errors
     /// As [`SystemSimulation::totals`].
     pub fn with_series(mut self, every: usize) -> Result<Self, Error> {
         self.series = Some(every);
-        if !self.rows.is_empty() {
+        let rows_of = self.system.rows_of(every);
+        if self.rows_of == rows_of && !self.rows.is_empty() {
             return Ok(self);
         }
+        self.rows_of = rows_of;
+        self.rows.clear();
         let totals = self.totals()?;
         self.note_row(totals, self.done);
         Ok(self)

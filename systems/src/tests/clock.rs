@@ -96,7 +96,14 @@ fn a_run_goes_on_with_the_steps_that_it_had() {
             let arrays = names.into_iter().enumerate();
             let arrays = arrays.map(|(array, name)| (name, grid(array, &mut snapshot))).collect();
             let clock = snapshot.clock();
-            SystemState { step: first, arrays, records: Vec::new(), series: Vec::new(), clock }
+            SystemState {
+                step: first,
+                arrays,
+                records: Vec::new(),
+                series: Vec::new(),
+                rows_of: String::new(),
+                clock,
+            }
         };
         let mut after = SystemSimulation::resumed(&system, &Asked::default(), left).unwrap();
         after.step(20 - first).unwrap();

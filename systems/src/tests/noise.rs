@@ -173,8 +173,14 @@ fn a_run_goes_on_with_its_numbers() {
     let grids: Vec<Grid> =
         (0..names.len()).map(read).map(|values| Grid { shape, values }).collect();
     let arrays = names.into_iter().zip(grids).collect();
-    let left =
-        SystemState { step: 3, arrays, records: Vec::new(), series: Vec::new(), clock: None };
+    let left = SystemState {
+        step: 3,
+        arrays,
+        records: Vec::new(),
+        series: Vec::new(),
+        rows_of: String::new(),
+        clock: None,
+    };
     // On what began: kernels round as their compiler likes.
     let asked = crate::Asked { engine: EngineRequest::Cpu, ..crate::Asked::default() };
     let mut second = SystemSimulation::resumed(&system, &asked, left).unwrap();
@@ -194,8 +200,14 @@ fn late_steps_have_numbers_of_their_own() {
             let names = first.snapshot().arrays();
             let grids = ["u", "v"].map(|name| first.field(name).unwrap());
             let arrays = names.into_iter().zip(grids).collect();
-            let left =
-                SystemState { step, arrays, records: Vec::new(), series: Vec::new(), clock: None };
+            let left = SystemState {
+                step,
+                arrays,
+                records: Vec::new(),
+                series: Vec::new(),
+                rows_of: String::new(),
+                clock: None,
+            };
             let asked = crate::Asked { engine, ..crate::Asked::default() };
             let mut late = SystemSimulation::resumed(&system, &asked, left).unwrap();
             assert_eq!(late.checked_step().unwrap().undecided, 0);

@@ -403,7 +403,14 @@ fn rows_of_totals_go_on_with_a_run() {
             };
             let arrays = names.map(grid).collect();
             let records = Vec::new();
-            SystemState { step: done, arrays, records, series: Vec::new(), clock: None }
+            SystemState {
+                step: done,
+                arrays,
+                records,
+                series: Vec::new(),
+                rows_of: String::new(),
+                clock: None,
+            }
         };
         left.series = first.snapshot().series().to_vec();
         let after = SystemSimulation::resumed(&system, &Asked::default(), left).unwrap();
@@ -491,4 +498,29 @@ fn a_wrong_total_is_told_with_its_place() {
     let max = heat().term("high", "max(u)");
     let found = System::new(&max, Path::new("")).unwrap_err().to_string();
     assert!(found.contains("'max' takes 2 arguments, not 1"), "{found}");
+}
+
+/// Rows of other totals, or of other steps, are none of a run that goes on.
+#[test]
+fn rows_of_other_totals_are_left_out() {
+    let of = |total: &str| {
+        let description = Description::new(&[12]).field(FieldText::new("u", "x", "0.5*u"));
+        System::new(&description.total("mass", total), Path::new("")).unwrap()
+    };
+    let rows = |total: &str, every: usize| {
+        let system = of("sum(u)");
+        let first = SystemSimulation::new(&system).unwrap();
+        let mut first = first.with_series(2).unwrap();
+        first.step(4).unwrap();
+        assert_eq!(first.series().len(), 3);
+        let (series, rows_of) = (first.series().to_vec(), first.snapshot().rows_of());
+        let arrays = first.snapshot().arrays();
+        let arrays = arrays.into_iter().map(|name| (name, first.field("u").unwrap())).collect();
+        let left = SystemState { step: 4, arrays, records: vec![], series, rows_of, clock: None };
+        let next = SystemSimulation::resumed(&of(total), &Asked::default(), left).unwrap();
+        next.with_series(every).unwrap().series().len()
+    };
+    assert_eq!(rows("sum(u)", 2), 3);
+    assert_eq!(rows("sum(u)", 4), 1);
+    assert_eq!(rows("2*sum(u)", 2), 1);
 }

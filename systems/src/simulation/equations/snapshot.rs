@@ -63,6 +63,10 @@ impl Snapshot for SystemSnapshot<'_> {
         self.simulation.series()
     }
 
+    fn rows_of(&self) -> String {
+        self.simulation.rows_of.clone()
+    }
+
     fn clock(&self) -> Option<Clock> {
         self.simulation.system.varies_steps().then_some(self.simulation.system.clock)
     }

@@ -103,6 +103,7 @@ impl<'a> Search<'a> {
                         arrays: state.clone(),
                         records: vec![],
                         series: vec![],
+                        rows_of: String::new(),
                         clock,
                     };
                     again = SystemSimulation::resumed(system, &asked, left)?;
