@@ -115,19 +115,19 @@ pub fn bits(grid: &Grid) -> Vec<u64> {
     with_values!(&grid.values, values => values.iter().map(|value| of(value.to_f64())).collect())
 }
 
-/// Those of all families on an H200.
+/// Cases of all families on an H200.
 #[must_use]
 pub fn cases() -> Vec<Case> {
     cases_within(Limits::H200)
 }
 
-/// Those of all families on a GPU.
+/// Cases of all families on a GPU.
 #[must_use]
 pub fn cases_within(limits: Limits) -> Vec<Case> {
     FAMILIES.iter().flat_map(|family| cases_of(*family, limits)).collect()
 }
 
-/// Those of one; none of a sample for which the GPU is too old or too small.
+/// Cases of one family; none of a sample for which the GPU is too old or too small.
 ///
 /// # Panics
 /// A sample is none: the family does not take it.

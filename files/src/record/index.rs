@@ -22,7 +22,7 @@ impl Index {
         Self { path, entries: Vec::new() }
     }
 
-    /// That which lies at the place of this one, as [`Index::write`] has written it; of what is none, one without files.
+    /// The index that lies at the place of this one, as [`Index::write`] has written it; of what is none, one without files.
     ///
     /// # Errors
     /// It cannot be read.

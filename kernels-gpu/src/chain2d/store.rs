@@ -22,7 +22,7 @@ struct Part {
     /// Its first row in shared memory, and bytes from there to the next row.
     from: Shared,
     apart: u32,
-    /// The same in global memory.
+    /// Its place in global memory.
     to: *mut u8,
     pitch: isize,
     /// Bytes of a row, a multiple of 16.

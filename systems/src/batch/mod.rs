@@ -50,7 +50,7 @@ pub struct Seat {
 }
 
 impl Batch {
-    /// Those of some systems that can be computed side by side, if a GPU is predicted to be faster so. One of them alone would
+    /// Of some systems the part that can be computed side by side, if a GPU is predicted to be faster so. One of them alone would
     /// take so many seconds for a step, or as many as are predicted for equations.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ fn counted(system: &System) -> Result<System, Error> {
     Ok(system.with_sources_that_count(&StartValues::new(system)?))
 }
 
-/// Those of some systems that one kernel computes, and by what.
+/// Of some systems the members that one kernel computes, and by what.
 fn members(systems: &[System], request: Request) -> Result<(Vec<Member>, Chosen), String> {
     // Numbers that happen to be the same are one.
     let size = |system: &&System| system.program.operations.len() + system.program.scalars.len();

@@ -464,11 +464,15 @@ impl<T: Stored> Cpu<T> {
             }
         } else {
             let mut spectra = std::mem::take(&mut self.spectra);
+            let mut solved = Ok(());
             for stage in &self.stages {
                 let is_solve = stage.solving.is_some();
                 match &stage.solving {
                     Some(solving) => {
-                        solving.solve(&self.layouts, &mut arrays, &mut spectra, among)?;
+                        solved = solving.solve(&self.layouts, &mut arrays, &mut spectra, among);
+                        if solved.is_err() {
+                            break;
+                        }
                     }
                     None => Pass::single((self, stage), &mut arrays, &numbers),
                 }
@@ -481,8 +485,12 @@ impl<T: Stored> Cpu<T> {
                     }
                 }
             }
-            arrays.fields.iter_mut().for_each(|levels| levels.rotate_right(1));
             self.spectra = spectra;
+            if let Err(error) = solved {
+                self.arrays = arrays;
+                return Err(error);
+            }
+            arrays.fields.iter_mut().for_each(|levels| levels.rotate_right(1));
         }
         self.arrays = arrays;
         self.done += steps;

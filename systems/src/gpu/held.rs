@@ -38,7 +38,7 @@ pub struct TileState {
 }
 
 impl TileState {
-    /// That of a system.
+    /// What a block holds of a system.
     ///
     /// # Errors
     /// Why its steps cannot be taken several at a time.

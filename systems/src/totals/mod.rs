@@ -186,7 +186,7 @@ impl Totals {
     /// What each reduction is, by looks that each are told what the one before has found.
     ///
     /// # Errors
-    /// Those of a look.
+    /// A look fails.
     pub fn find<E>(
         &self,
         mut look: impl FnMut(&[f64]) -> Result<Vec<Vec<Partial>>, E>,

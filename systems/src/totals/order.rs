@@ -27,7 +27,7 @@ pub fn of(texts: &[TotalText], scope: &Scope) -> Result<Vec<usize>, Mistake> {
 struct Order<'a> {
     texts: &'a [TotalText],
     made_of: Vec<Vec<usize>>,
-    /// Those that are being added, each made of the next.
+    /// Totals that are being added, each made of the next.
     open: Vec<usize>,
     found: Vec<usize>,
 }

@@ -179,7 +179,7 @@ impl Kernel {
         self.text[start..].replacen(NAMES[0], name, 1)
     }
 
-    /// That of a system, for several steps a launch, or all stages of one.
+    /// The kernel of a system, for several steps a launch, or all stages of one.
     ///
     /// # Errors
     /// It has what the kernel has no instructions for.

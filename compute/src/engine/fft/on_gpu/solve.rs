@@ -134,6 +134,7 @@ impl OnDevice {
 mod tests {
     use super::*;
     use crate::device::Emulator;
+    use half::{bf16, f16};
     use problem::boundary::Side;
     use problem::{Boundary, Shape};
     use transform::{Stencil, Tap};
@@ -158,7 +159,15 @@ mod tests {
         for (number, extents) in shapes.into_iter().enumerate() {
             let shape = Shape::new(extents).unwrap();
             for side in sides {
-                for (dtype, unit) in [(Dtype::F64, 1e-13), (Dtype::F32, 2e-5)] {
+                let types = [
+                    (Dtype::F64, 1e-13),
+                    (Dtype::F32, 2e-5),
+                    (Dtype::F16, 1e-3),
+                    (Dtype::Bf16, 8e-3),
+                ];
+                // Two bytes with one side of each kind: images and constants.
+                let count = if matches!(side, Side::Periodic | Side::Zero) { 2 } else { 4 };
+                for (dtype, unit) in types.into_iter().take(count) {
                     let centre = -2.0 * shape.dims() as f64;
                     let stencil = star(shape.dims(), centre - 0.25 * (number % 2) as f64);
                     let boundary = Boundary { sides: [[side; 2]; 3] };
@@ -179,13 +188,24 @@ mod tests {
                         assert!(bytes(&solve, dtype, device.shared_bytes()).is_err());
                         continue;
                     };
-                    let f: Vec<f64> =
-                        (0..shape.points()).map(|at| ((at * 37 % 101) as f64).sin()).collect();
+                    let rounded = |value: f64| match dtype {
+                        Dtype::F16 => f16::from_f64(value).to_f64(),
+                        Dtype::Bf16 => bf16::from_f64(value).to_f64(),
+                        _ => value,
+                    };
+                    let f = (0..shape.points()).map(|at| rounded(((at * 37 % 101) as f64).sin()));
+                    let f: Vec<f64> = f.collect();
                     let arrays = ["f", "w"].map(|name| {
                         device.allocate(name, rows.start + nz * rows.plane_pitch).unwrap()
                     });
                     let written: Vec<u8> = match dtype {
                         Dtype::F64 => f.iter().flat_map(|value| value.to_ne_bytes()).collect(),
+                        Dtype::F16 => {
+                            f.iter().flat_map(|it| f16::from_f64(*it).to_ne_bytes()).collect()
+                        }
+                        Dtype::Bf16 => {
+                            f.iter().flat_map(|it| bf16::from_f64(*it).to_ne_bytes()).collect()
+                        }
                         _ => f.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect(),
                     };
                     device.write(&arrays[0], rows, &written).unwrap();
@@ -195,6 +215,14 @@ mod tests {
                     device.read(&arrays[1], rows, &mut found).unwrap();
                     let found: Vec<f64> = match dtype {
                         Dtype::F64 => bytemuck::pod_collect_to_vec(&found),
+                        Dtype::F16 | Dtype::Bf16 => {
+                            let bits: Vec<u16> = bytemuck::pod_collect_to_vec(&found);
+                            let value = |bits| match dtype {
+                                Dtype::F16 => f16::from_bits(bits).to_f64(),
+                                _ => bf16::from_bits(bits).to_f64(),
+                            };
+                            bits.into_iter().map(value).collect()
+                        }
                         _ => {
                             let single: Vec<f32> = bytemuck::pod_collect_to_vec(&found);
                             single.into_iter().map(f64::from).collect()

@@ -70,7 +70,7 @@ pub struct Points {
 }
 
 impl Points {
-    /// Those of a plane.
+    /// The points of a plane.
     pub fn of(plane: &Plane) -> Self {
         let layout = plane.layout();
         let (pitch, plane_rows) = (layout.pitch(), layout.plane_rows());

@@ -23,7 +23,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Those of a solve, whose torus has this beyond its ends.
+    /// Constants of a solve, whose torus has this beyond its ends.
     pub fn of(solve: &Solve, ends: &[[End; 2]; 3]) -> Self {
         let sides = solve.boundary.sides.iter().flatten().zip(ends.iter().flatten());
         let values = sides.filter(|(_, end)| **end == End::Odd).map(|(side, _)| match side {
