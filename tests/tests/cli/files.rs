@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::support::Folder;
 
-const KEYS: [&str; 45] = [
+const KEYS: [&str; 46] = [
     "stencil",
     "title",
     "fields",
@@ -24,6 +24,7 @@ const KEYS: [&str; 45] = [
     "kernel",
     "fuse",
     "chain",
+    "side_by_side",
     "jump",
     "noise",
     "boundary",
