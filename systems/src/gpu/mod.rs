@@ -118,8 +118,6 @@ pub fn part(
     Ok(Box::new(session.among(ghosts, arrays)))
 }
 
-/// A system, or a rank's part of it with a box of points of its own and what gathers what it solves for, by such launches, each of
-/// which is executed on the CPU instruction by instruction.
 /// The kernel of systems that are computed side by side, and so differ in numbers only.
 ///
 /// # Errors
@@ -128,7 +126,8 @@ pub(crate) fn kernel_beside(system: &System, launch: &Launch) -> Result<Kernel, 
     written(system, launch, system.whole())
 }
 
-/// A system, or a rank's part of it with a box of points of its own, by such launches, each of which is executed on the CPU instruction by instruction.
+/// A system, or a rank's part of it with a box of points of its own and what gathers what it solves for, by such launches, each of
+/// which is executed on the CPU instruction by instruction.
 ///
 /// # Errors
 /// [`Error::Unsupported`]: the system has what kernels have no instructions for.

@@ -134,9 +134,10 @@ impl Runs<'_> {
     /// Runs systems side by side, and in their turn those that cannot be.
     fn beside(&self, values: &[Value], batch: Batch, systems: Vec<System>) -> Result<(), Failure> {
         let members: Vec<usize> = batch.members().collect();
-        let mut taken = members.iter().zip(batch.seats());
-        let mut next = taken.next();
         let mut done: Vec<Option<_>> = std::thread::scope(|scope| {
+            // Seats of those that do not come to run are given up where this ends early: nobody waits for them.
+            let mut taken = members.iter().zip(batch.seats());
+            let mut next = taken.next();
             let mut threads = Vec::new();
             for (number, ((value, computation), system)) in values.iter().zip(systems).enumerate() {
                 let Some((_, seat)) = next.take_if(|(member, _)| **member == number) else {
@@ -163,7 +164,11 @@ impl Runs<'_> {
                     self.head(value.0)?;
                     print_bytes(&text)?;
                     if let Err(failure) = done {
-                        warn(&format!("the run with {} = {} failed", self.name, value.0));
+                        let what = format!("the run with {} = {} failed", self.name, value.0);
+                        match failed {
+                            None => warn(&what),
+                            Some(_) => warn(&format!("{what}: {failure}")),
+                        }
                         failed.get_or_insert(failure);
                     }
                 }

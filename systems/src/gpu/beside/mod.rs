@@ -14,6 +14,7 @@
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use cuda_driver::{Entry, Extents};
@@ -81,6 +82,18 @@ pub struct Place {
     number: usize,
     asks: Sender<Message>,
     answers: Mutex<Receiver<Result<Answer, Error>>>,
+    /// The thread that launches, which ends when all have left.
+    _launching: Arc<Launching>,
+}
+
+/// A thread that has the GPU. Whoever drops the last of these waits until the GPU has been given back.
+struct Launching(Option<JoinHandle<()>>);
+
+impl Drop for Launching {
+    fn drop(&mut self) {
+        // What it failed with was told to those who asked.
+        let _ = self.0.take().map(JoinHandle::join);
+    }
 }
 
 impl Drop for Place {
@@ -107,7 +120,7 @@ pub fn places(kernel: &Kernel, members: usize, is_emulated: bool) -> Vec<Arc<Pla
     let (asks, asked) = channel();
     let (answering, answers): (Vec<_>, Vec<_>) = (0..members).map(|_| channel()).unzip();
     let kernel = kernel.clone();
-    std::thread::spawn(move || {
+    let launching = std::thread::spawn(move || {
         if is_emulated {
             let open = || Ok::<_, Error>(Emulated::new(&kernel));
             return Owner::new(open, &kernel, answering).serve(&asked);
@@ -115,8 +128,10 @@ pub fn places(kernel: &Kernel, members: usize, is_emulated: bool) -> Vec<Arc<Pla
         let open = || device::OnDevice::open(&kernel.ptx());
         Owner::new(open, &kernel, answering).serve(&asked);
     });
+    let launching = Arc::new(Launching(Some(launching)));
     let place = |(number, answers)| {
-        Arc::new(Place { number, asks: asks.clone(), answers: Mutex::new(answers) })
+        let _launching = Arc::clone(&launching);
+        Arc::new(Place { number, asks: asks.clone(), answers: Mutex::new(answers), _launching })
     };
     answers.into_iter().enumerate().map(place).collect()
 }
