@@ -150,8 +150,10 @@ fn the_order_is_that_of_predicted_times_on_any_gpu() {
         let ranked = plan["ranked"].as_array().unwrap();
         let seconds = |one: &Value| one["seconds_per_step"].as_f64().unwrap();
         assert!(ranked.len() > 5 && ranked.is_sorted_by(|a, b| seconds(a) <= seconds(b)));
+        // Of 3D sweeps there are kernels for the newest chips only.
+        let in_3d = json(&folder, &format!("plan star3d1r --size 256 --machine {machine}"));
         let of_chip = |one: &&Value| one["kind"] == "chip";
-        let out = plan["rejected"].as_array().unwrap().iter().filter(of_chip).count();
+        let out = in_3d["rejected"].as_array().unwrap().iter().filter(of_chip).count();
         assert_eq!(out > 0, machine == "a100");
     }
 }

@@ -287,6 +287,7 @@ fn compute(opcode: &str, from: &[u64]) -> Result<u64, String> {
         "setp.ge.s32" => truth(word(0) as i32 >= word(1) as i32),
         "setp.lt.s32" => truth((word(0) as i32) < word(1) as i32),
         "setp.lt.and.u32" => truth(word(0) < word(1)) & from[2],
+        "setp.ge.and.u32" => truth(word(0) >= word(1)) & from[2],
         "setp.eq.and.u32" => truth(word(0) == word(1)) & from[2],
         "setp.lt.and.f32" => truth(single(0) < single(1)) & from[2],
         "setp.lt.and.f64" => truth(double(0) < double(1)) & from[2],
