@@ -413,6 +413,7 @@ fn rows_of_totals_go_on_with_a_run() {
             }
         };
         left.series = first.snapshot().series().to_vec();
+        left.rows_of = first.snapshot().rows_of();
         let after = SystemSimulation::resumed(&system, &Asked::default(), left).unwrap();
         assert!(after.series().is_empty());
         let mut after = after.with_series(4).unwrap();
