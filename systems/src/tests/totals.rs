@@ -246,7 +246,8 @@ fn kernels_reduce_long_rows_to_the_bits_of_this_machine() {
             let description = Description::new(&size)
                 .dtype(dtype)
                 .derivative("wide", "xx", 4)
-                .field(FieldText::new("u", "sin(x) + y", "u - 0.1*u*u").boundary("edge"))
+                .derivative("near", "xx", 2)
+                .field(FieldText::new("u", "sin(x) + y", "u + 0.1*near(u)").boundary("edge"))
                 .total("all", format!("sum({reads}^2 + x)"))
                 .total("ends", format!("max({reads}) - min({reads})"));
             let system = System::new(&description, Path::new("")).unwrap();
