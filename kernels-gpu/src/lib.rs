@@ -5,7 +5,7 @@
 //! | module | kernels |
 //! | --- | --- |
 //! | [`sweep2d`] | one time step, or many, of a 2D stencil of radius 1 to 3 on sparse tensor cores: f16, bf16, tf32, f32 |
-//! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip |
+//! | [`chain2d`] | several time steps of such a stencil in one pass, chained on chip; sm_90 |
 //! | [`line1d`] | one time step of a 1D stencil of radius 1 to 7, f16 and bf16 |
 //! | [`wide2d`] | one time step of a 2D stencil of radius 1 to 7, f16 and bf16; also with the equations of a system in it |
 //! | [`sweep3d`] | one time step of a 3D stencil of radius 1 or 2 on sparse tensor cores, f16 or bf16; sm_90 |
@@ -51,7 +51,7 @@
 
 #[cfg(feature = "shared")]
 pub mod boundary;
-#[cfg(feature = "chain2d")]
+#[cfg(all(feature = "chain2d", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
 pub mod chain2d;
 #[cfg(all(feature = "chain3d", any(target_feature = "sm_90", not(target_arch = "nvptx64"))))]
 pub mod chain3d;

@@ -100,6 +100,12 @@ impl Kernel {
         }
     }
 
+    /// Whether it is also built for chips before sm_90.
+    #[must_use]
+    pub fn runs_on_sm_80(self) -> bool {
+        matches!(self, Self::Sweep2d { .. })
+    }
+
     /// Time steps of a launch.
     #[must_use]
     pub fn steps(self) -> usize {
@@ -320,6 +326,10 @@ impl suite::Case for Case {
         self.values.len()
     }
 
+    fn runs_on_sm_80(&self) -> bool {
+        self.kernel.runs_on_sm_80()
+    }
+
     fn emulator(&self) -> Emulator {
         Emulator::new().with_multiprocessors(self.multiprocessors).with_seed(self.seed)
     }
@@ -342,10 +352,8 @@ impl suite::Case for Case {
             }
             Kernel::Chain2d { chain, .. } => {
                 let element = factors.element().expect("as a kernel takes");
-                let config = chain::Config { stages, blocks_per_multiprocessor };
-                // Older chips have less shared memory.
-                let config = config.within(device.shared_bytes(), element, kernel.radius(), chain);
                 let chain = chain as usize;
+                let config = chain::Config { stages, blocks_per_multiprocessor };
                 Box::new(Chain::new(device, element, &window, chain, [ny, nx], config)?)
             }
         };

@@ -115,34 +115,23 @@ pub fn bits(grid: &Grid) -> Vec<u64> {
     with_values!(&grid.values, values => values.iter().map(|value| of(value.to_f64())).collect())
 }
 
-/// Cases of all families on an H200.
+/// Cases of all families.
 #[must_use]
 pub fn cases() -> Vec<Case> {
-    cases_within(Limits::H200)
+    FAMILIES.iter().flat_map(|family| cases_of(*family)).collect()
 }
 
-/// Cases of all families on a GPU.
-#[must_use]
-pub fn cases_within(limits: Limits) -> Vec<Case> {
-    FAMILIES.iter().flat_map(|family| cases_of(*family, limits)).collect()
-}
-
-/// Cases of one family; none of a sample for which the GPU is too old or too small.
+/// Cases of one family.
 ///
 /// # Panics
 /// A sample is none: the family does not take it.
 #[must_use]
-pub fn cases_of(family: &'static dyn Family, limits: Limits) -> Vec<Case> {
+pub fn cases_of(family: &'static dyn Family) -> Vec<Case> {
     let samples = family.samples().into_iter().zip(0..);
-    samples.flat_map(|(sample, seed)| cases_of_sample(family, &sample, seed, limits)).collect()
+    samples.flat_map(|(sample, seed)| cases_of_sample(family, &sample, seed)).collect()
 }
 
-fn cases_of_sample(
-    family: &'static dyn Family,
-    sample: &Sample,
-    seed: u64,
-    limits: Limits,
-) -> Vec<Case> {
+fn cases_of_sample(family: &'static dyn Family, sample: &Sample, seed: u64) -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut cases = Vec::new();
     let mut refused = 0;
@@ -172,14 +161,11 @@ fn cases_of_sample(
             transform::fuse::fuse(&job.stencil, sample.fuse).expect("a sample that can be fused");
         let fused = dtype.round_weights(&fused);
         let Sample { fuse, chain, .. } = *sample;
-        let asked = Asked { job: &job, fused: &fused, fuse, chain, limits };
+        let asked = Asked { job: &job, fused: &fused, fuse, chain, limits: Limits::H200 };
         match Proposal::new(family, &asked) {
             Ok(proposal) => {
                 let seed = random.next_u64();
                 cases.push(Case { job, proposal, number, seed });
-            }
-            Err(Refusal::Chip | Refusal::SharedMemory { .. }) if limits != Limits::H200 => {
-                return cases;
             }
             // Another grid, or boundary, may do.
             Err(Refusal::Grid(_) | Refusal::Boundary(_)) if refused < 100 => refused += 1,

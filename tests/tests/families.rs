@@ -4,9 +4,8 @@
 use cuda_sim::{Chip, OnChip as _};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use stencil::device::Limits;
 use stencil::families::{FAMILIES, Family, find};
-use tests::families::{CASES, Case, cases, cases_of, cases_within};
+use tests::families::{CASES, Case, cases, cases_of};
 use tests::suite::Case as _;
 use tests::tier::one_in;
 
@@ -32,13 +31,11 @@ fn every_family_computes_its_samples() {
 
 #[test]
 fn families_that_run_on_older_chips_compute_there() {
-    let chip = Chip::Sm80;
-    let shared_bytes = chip.resources().shared_bytes_per_block();
-    let all = cases_within(Limits { chip, shared_bytes });
-    let one = |case: &&Case| case.number == 2;
+    let all = cases();
+    let one = |case: &&Case| case.number == 2 && case.runs_on_sm_80();
     let older: Vec<&Case> = all.iter().filter(one).step_by(one_in(5)).collect();
     assert!(older.len() > 16, "{}", older.len());
-    older.into_par_iter().for_each(|case| chip.with(|| check(case)));
+    older.into_par_iter().for_each(|case| Chip::Sm80.with(|| check(case)));
 }
 
 #[test]
@@ -56,7 +53,7 @@ fn names_are_unique_and_found() {
 #[test]
 fn a_family_that_is_wrong_is_found() {
     for family in FAMILIES.iter().step_by(one_in(5)) {
-        let mut case = cases_of(*family, Limits::H200).swap_remove(0);
+        let mut case = cases_of(*family).swap_remove(0);
         let got = case.emulate().unwrap();
         case.job.stencil = case.job.stencil.map_weights(|weight| weight * 1.5);
         assert!(!case.compare(&got, &got).holds(), "{family}");

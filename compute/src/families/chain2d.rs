@@ -34,20 +34,6 @@ impl Config {
         let ring = if matches!(element, Element::Tf32) { 2 } else { 3 };
         Self { stages: Stages { input: 4, ring }, blocks_per_multiprocessor: u32::MAX }
     }
-
-    /// With fewer stages, if a block that may take so much shared memory has no room for these: the rings between steps
-    /// first become short, then the one that hides the latency of global memory. These, if there is no room for the
-    /// fewest.
-    #[must_use]
-    pub fn within(self, most_bytes: u32, element: Element, radius: u32, chain: u32) -> Self {
-        let Stages { input, ring } = self.stages;
-        let fewer = [(input, ring), (input, 2), (input.min(3), 2), (input.min(2), 2)];
-        let fits = |stages: &Stages| {
-            chain2d::shared_bytes(element.bytes() as u32, radius, chain, *stages) <= most_bytes
-        };
-        let stages = fewer.map(|(input, ring)| Stages { input, ring }).into_iter().find(fits);
-        Self { stages: stages.unwrap_or(self.stages), ..self }
-    }
 }
 
 /// One stencil on one size of grid, so many steps in a launch.
@@ -97,6 +83,10 @@ impl Chain {
         let Config { stages, blocks_per_multiprocessor: most } = config;
         let (radius, chain) = (window.radius as u32, chain as u32);
         let bytes = chain2d::shared_bytes(element.bytes() as u32, radius, chain, stages);
+        if device.chip() == Some(Chip::Sm80) {
+            let reason = "chains need sm_90 or later, and the kernels in use are for sm_80".into();
+            return Err(Error::Driver { action: "chain sweeps".into(), reason });
+        }
         let Some(kernel) = chain2d::kernel(form, element, radius, chain) else {
             let reason = format!("no kernel chains {chain} steps of radius {radius} in {element}");
             return Err(Error::Driver { action: "chain sweeps".into(), reason });
@@ -173,13 +163,6 @@ fn seams(radius: u32, chain: u32, [rows, columns]: [u32; 2], blocks: u32) -> Sea
     dealt.into_iter().fold(tiles, |seams, block| seams.at(1, first_row(block), ny))
 }
 
-/// Cycles of a multiprocessor for a step of 128 outputs on chips before sm_90, on none of which it was measured: what a
-/// step takes on an H200, times as much longer as its single sweeps take there with the kernels for those chips
-/// (`docs/decisions/0071-chains-on-sm80.md`).
-fn cycles_on_sm_80(element: Element) -> f64 {
-    if matches!(element, Element::Tf32) { 48.0 } else { 22.0 }
-}
-
 /// Several steps of small stencils of 2D in one launch.
 pub struct Chain2dFamily(
     /// Of which products: dense ones are there to be compared with.
@@ -229,33 +212,17 @@ impl Family for Chain2dFamily {
         let (radius, chain) = (window.radius as u32, asked.chain);
         let kernel = chain2d::kernel(form, element, radius, chain as u32);
         let kernel = kernel.ok_or_else(|| asked.no_chain())?;
-        let ([_, ny, nx], tuned) = (asked.extents(), Config::tuned(element));
-        let is_old = asked.limits.chip == Chip::Sm80;
-        let config = if is_old {
-            tuned.within(asked.limits.shared_bytes, element, radius, chain as u32)
-        } else {
-            tuned
-        };
+        let ([_, ny, nx], config) = (asked.extents(), Config::tuned(element));
         let prepare = move |device: &dyn Device| {
             Chain::of(form, device, element, &window, chain, [ny, nx], config)
         };
         let bytes = element.bytes() as u32;
-        let kernel = Kernel {
+        Ok(Kernel {
+            chip: Chip::Sm90,
             shared_bytes: chain2d::shared_bytes(bytes, radius, chain as u32, config.stages),
             // As many blocks of few steps as registers leave room for.
             beside: Some(if chain > 2 { 1 } else { 2 }),
             ..Kernel::new(kernel.name(), prepare)
-        };
-        Ok(if is_old {
-            Kernel {
-                class: format!("{}_sm_80", kernel.name),
-                work: chain as f64 * cycles_on_sm_80(element),
-                // Launches do not overlap.
-                beside: Some(0),
-                ..kernel
-            }
-        } else {
-            kernel
         })
     }
 
@@ -288,22 +255,6 @@ mod tests {
         let Inner { columns, .. } = inner(region([0, 4, 8], [1, 20, 48]));
         assert_eq!([columns.low, columns.high], [8, 48]);
         assert!(inner(region([0, 4, 8], [1, 4, 48])).rows.is_empty());
-    }
-
-    #[test]
-    fn rings_are_as_long_as_shared_memory_lets_them_be() {
-        let stages = |kib: u32, element, radius, chain| {
-            let config = Config::tuned(element).within(kib << 10, element, radius, chain);
-            [config.stages.input, config.stages.ring]
-        };
-        // An A100 and an RTX 3090.
-        assert_eq!(stages(163, Element::F16, 3, 4), [4, 3]);
-        assert_eq!(stages(99, Element::F16, 3, 4), [3, 2]);
-        assert_eq!(stages(99, Element::F16, 2, 4), [4, 2]);
-        assert_eq!(stages(99, Element::F16, 1, 4), [4, 3]);
-        assert_eq!(stages(163, Element::Tf32, 3, 3), [3, 2]);
-        // No room for the fewest.
-        assert_eq!(stages(99, Element::Tf32, 3, 3), [4, 2]);
     }
 
     #[test]

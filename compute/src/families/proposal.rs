@@ -98,8 +98,7 @@ pub struct Kernel {
     pub shared_bytes: u32,
     /// What it knows of the boundary.
     pub around: Around,
-    /// Where it leaves the points of the rim out, so that the rim may run beside it: blocks that a multiprocessor has of it
-    /// meanwhile, none where launches do not overlap.
+    /// Where the rim is to run beside it: blocks that a multiprocessor has of it meanwhile.
     pub beside: Option<u32>,
     /// Whether one launch may take many turns, if there is no rim.
     pub takes_many: bool,
@@ -312,7 +311,7 @@ impl Proposal {
             tabled_box,
             steps,
             multiply_adds: (points * steps * job.stencil.taps().len()) as f64,
-            beside: self.kernel.beside.is_some_and(|blocks| blocks > 0),
+            beside: self.kernel.beside.is_some(),
         }
     }
 }

@@ -42,8 +42,7 @@ impl SharedBudget {
         Self { most_bytes, beside: None }
     }
 
-    /// Beside a launch that leaves the rim's points out and has so many blocks on each multiprocessor meanwhile, each with
-    /// so much shared memory.
+    /// Beside a launch that has so many blocks on each multiprocessor, each with so much shared memory.
     #[must_use]
     pub const fn beside(most_bytes: u32, blocks: u32, bytes: u32) -> Self {
         let taken = blocks * (bytes + RESERVED_SHARED_BYTES);
@@ -52,8 +51,7 @@ impl SharedBudget {
 
     /// Shared memory of a block and blocks of a multiprocessor: what to try in turn.
     fn blocks(self) -> impl Iterator<Item = (u32, u32)> {
-        let is_shared = |bytes: &u32| (LEAST_BESIDE..self.most_bytes).contains(bytes);
-        let beside = self.beside.filter(is_shared).map(|bytes| (bytes, 1));
+        let beside = self.beside.filter(|&bytes| bytes >= LEAST_BESIDE).map(|bytes| (bytes, 1));
         beside.into_iter().chain([(self.most_bytes, MOST_RESIDENT)])
     }
 }

@@ -11,7 +11,7 @@ use crate::product::HalfProduct;
 use crate::sweep2d::Lane;
 use crate::sweep2d::halves::Halves;
 use cuda_std::shared::Shared;
-use cuda_std::{chip, matrix, shared};
+use cuda_std::{matrix, shared};
 
 impl<P: HalfProduct> Link for Halves<P> {
     type Product = P;
@@ -26,13 +26,9 @@ impl<P: HalfProduct> Link for Halves<P> {
 
     #[inline(always)]
     fn target(self) -> u32 {
-        if chip::is_sm_90() {
-            // Lanes 0 to 7 address the upper row's chunks, 8 to 15 the lower row's.
-            let lane = 4 * self.group + self.pair;
-            lane / 8 % 2 * row_bytes(Self::BYTES) + lane % 8 * CHUNK * Self::BYTES
-        } else {
-            self.column() * Self::BYTES
-        }
+        // Lanes 0 to 7 address the upper row's chunks, 8 to 15 the lower row's.
+        let lane = 4 * self.group + self.pair;
+        lane / 8 % 2 * row_bytes(Self::BYTES) + lane % 8 * CHUNK * Self::BYTES
     }
 
     #[inline(always)]
@@ -62,14 +58,7 @@ impl<P: HalfProduct> Link for Halves<P> {
         unsafe {
             let (upper, lower) =
                 (P::Element::pack(sum[0], sum[1]), P::Element::pack(sum[2], sum[3]));
-            if chip::is_sm_90() {
-                matrix::store_transposed_x2(at, upper, lower);
-            } else {
-                // A warp stores 32 consecutive words of each row.
-                let (upper, lower) = (matrix::transpose(upper), matrix::transpose(lower));
-                shared::store(at, upper);
-                shared::store(at.offset(row_bytes(Self::BYTES)), lower);
-            }
+            matrix::store_transposed_x2(at, upper, lower);
         }
     }
 }

@@ -27,9 +27,8 @@
 //! not defined. Points nearer to the boundary than `r` times the number of steps less one are therefore
 //! wrong: whoever launches it has to compute them again.
 //!
-//! **Chips.** From sm_90 on the copy engine moves rows between global and shared memory, and `stmatrix`
-//! transposes what 16-bit types store. Before, the loader copies by `cp.async` ([`crate::fill`]), the storer by
-//! loads and stores of 16 bytes a lane, and `movmatrix` transposes in registers. All of them move the same bits.
+//! Chains are for sm_90 and later: they leave shared memory by the copy engine and transpose by
+//! `stmatrix`.
 //!
 //! This file has the geometry, the roles and the entry points; each role has a file of its own.
 
@@ -41,7 +40,6 @@ mod store;
 
 use crate::boundary::Range;
 use crate::fault::{Fault, planted};
-use crate::fill;
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, Grid2d, SHIFT, STRIP};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -343,7 +341,7 @@ unsafe fn chain<
         if thread == 0 {
             let mut index = 0;
             while index <= CHAIN {
-                let producers = if index == 0 { fill::arrivals() } else { STEP_WARPS * warp::SIZE };
+                let producers = if index == 0 { 1 } else { STEP_WARPS * warp::SIZE };
                 let consumers = if index == CHAIN { 1 } else { STEP_WARPS };
                 let consumers = consumers * warp::SIZE;
                 launch.ring(RADIUS, index).init(producers, consumers);

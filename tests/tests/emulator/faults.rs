@@ -82,11 +82,6 @@ fn in_chain(planted: Fault, seed: u64) -> Caught {
     }
 }
 
-/// As [`in_chain`], on a chip without copy engine.
-fn in_chain_on_sm_80(planted: Fault, seed: u64) -> Caught {
-    Chip::Sm80.with(|| in_chain(planted, seed))
-}
-
 /// A chain in space of few planes, whose stages are cleared, with a mistake planted.
 fn in_chain3d(planted: Fault, seed: u64) -> Caught {
     let few =
@@ -198,9 +193,6 @@ fn a_missing_wait_for_a_full_stage_is_reported() {
         FaultKind::AmbiguousPhase { .. } => ["wait_empty("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
             => ["shared::load_v4(", "copy::bulk_store("]);
-    assert_reported!(in_chain_on_sm_80, NoFullWait,
-        FaultKind::AmbiguousPhase { .. } => ["wait_empty("],
-        FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["shared::load_v4("]);
 }
 
 #[test]
@@ -216,11 +208,6 @@ fn a_missing_wait_for_an_empty_stage_is_reported() {
         FaultKind::OverArrival { .. } => ["barrier::arrive_expect(", "self.output.publish("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
             => ["copy::bulk(", "matrix::store_transposed_x2("]);
-    assert_reported!(in_chain_on_sm_80, NoEmptyWait,
-        FaultKind::OverArrival { .. }
-            => ["copy::async_arrive(", "ring.publish(", "self.output.publish("],
-        FaultKind::Race { .. } | FaultKind::MissingWait { .. }
-            => ["copy::async_16(", "shared::store("]);
 }
 
 #[test]
@@ -231,9 +218,6 @@ fn the_wrong_parity_is_reported() {
         FaultKind::AmbiguousPhase { .. } => ["wait_empty("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
             => ["shared::load_v4(", "copy::bulk_store("]);
-    assert_reported!(in_chain_on_sm_80, Parity,
-        FaultKind::AmbiguousPhase { .. } => ["wait_empty("],
-        FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["shared::load_v4("]);
 }
 
 #[test]
@@ -241,17 +225,12 @@ fn a_stage_that_is_left_before_it_has_been_read_is_reported() {
     assert_reported!(in_sweep, EarlyRelease, FaultKind::Race { .. } => ["copy::bulk("]);
     assert_reported!(in_sweep_on_sm_80, EarlyRelease,
         FaultKind::Race { .. } => ["copy::async_16("]);
-    // The storer's: the copy engine of later chips has a wait of its own.
-    assert_reported!(in_chain_on_sm_80, EarlyRelease,
-        FaultKind::Race { .. } => ["shared::store(", "shared::load_v4("]);
 }
 
 #[test]
 fn a_stage_that_is_published_before_the_warp_has_written_it_is_reported() {
     assert_reported!(in_chain, NoSyncBeforePublish,
         FaultKind::Race { .. } => ["matrix::store_transposed_x2("]);
-    assert_reported!(in_chain_on_sm_80, NoSyncBeforePublish,
-        FaultKind::Race { .. } => ["shared::store("]);
 }
 
 #[test]
@@ -291,8 +270,6 @@ fn an_unannounced_copy_is_reported() {
     assert_reported!(in_chain, NoAnnouncement,
         FaultKind::Unannounced { .. } => ["copy::bulk("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. } => ["copy::bulk(", "shared::load_v4("],
-        FaultKind::Deadlock { .. } => ["input.wait_full("]);
-    assert_reported!(in_chain_on_sm_80, NoAnnouncement,
         FaultKind::Deadlock { .. } => ["input.wait_full("]);
 }
 

@@ -9,7 +9,6 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use stencil::check::verify;
-use stencil::device::Limits;
 use stencil::engine::EngineRequest;
 use stencil::families::find;
 use stencil::plan::choose;
@@ -22,10 +21,7 @@ use transform::{Stencil, catalogue};
 /// For each kernel, the case with the fewest points.
 fn quickest() -> BTreeMap<String, Case> {
     let mut kernels: BTreeMap<String, Case> = BTreeMap::new();
-    for case in ["convstencil", "flashfft"]
-        .iter()
-        .flat_map(|name| cases_of(find(name).unwrap(), Limits::H200))
-    {
+    for case in ["convstencil", "flashfft"].iter().flat_map(|name| cases_of(find(name).unwrap())) {
         if kernels.get(&case.kernel()).is_none_or(|least| case.points() < least.points()) {
             kernels.insert(case.kernel(), case);
         }

@@ -6,6 +6,7 @@ use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
 use half::{bf16, f16};
 use kernels_gpu::direct::{rows::CLASSES, stream, tile};
+use kernels_gpu::layout::CHUNK;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -232,7 +233,9 @@ fn on_register_windows() {
         assert!(difference.holds() && difference.points > 1000, "{case}: {difference:?}");
         if kernel.steps() == 1 {
             let of = (kernel.dtype(), &case.stencil, &Boundary::default(), shape);
-            assert_even(&case.kernel(), of, &case.values, &got, |_| true);
+            // A chain leaves a part of a chunk to others.
+            let columns = if case.runs_on_sm_80() { nx } else { nx - nx % CHUNK } as usize;
+            assert_even(&case.kernel(), of, &case.values, &got, |[_, _, x]| x < columns);
         }
     });
 }

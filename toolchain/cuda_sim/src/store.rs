@@ -104,13 +104,12 @@ pub fn fence_global() {
     });
 }
 
-/// `fence.proxy.async.shared::cta`; nothing on chips that do not have it.
+/// `fence.proxy.async.shared::cta`.
 #[track_caller]
 pub fn fence_shared() {
     with(|block, thread| {
-        if Chip::current() >= Chip::Sm90 {
-            block.fence_proxy(thread, Space::Shared);
-        }
+        block.needs_sm_90("fence.proxy.async")?;
+        block.fence_proxy(thread, Space::Shared);
         Ok(())
     });
 }

@@ -89,15 +89,13 @@ device! {
     }
 
     /// `fence.proxy.async.shared::cta`: lets the copy engine see what this thread wrote to shared
-    /// memory. PTX 8.0; nothing on chips before sm_90, which have no such engine.
+    /// memory. PTX 8.0, floor sm_90.
     ///
     /// # Safety
     /// By the thread that wrote, before the barrier that the copying thread waits for.
     pub unsafe fn fence_shared() {
-        if chip::is_sm_90() {
-            // SAFETY: a fence has no precondition.
-            unsafe { asm!("fence.proxy.async.shared::cta;", options(nostack)) };
-        }
+        // SAFETY: a fence has no precondition.
+        unsafe { asm!("fence.proxy.async.shared::cta;", options(nostack)) };
     }
 
     /// `fence.proxy.async.global`: lets the copy engine see, in copies that this thread issues from now

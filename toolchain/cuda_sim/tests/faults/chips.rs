@@ -8,11 +8,12 @@ fn instructions_that_the_chip_does_not_have() {
     let mut memory = Memory::new();
     let words = words(&mut memory);
     let from = words.as_ptr().cast();
-    let kernels: [(&str, &dyn Fn()); 5] = [
+    let kernels: [(&str, &dyn Fn()); 6] = [
         ("cp.async.bulk", &|| copy::bulk(128, from, 256, 0)),
         ("mbarrier.arrive.expect_tx", &|| barrier::arrive_expect(0, 256)),
         ("cp.async.bulk", &|| copy::bulk_store(std::ptr::null_mut(), 128, 16)),
         ("cp.async.bulk.commit_group", &copy::commit_stores),
+        ("fence.proxy.async", &copy::fence_shared),
         ("stmatrix", &|| matrix::store_transposed_x2(128 + 16 * lane(), 0, 0)),
     ];
     for (name, kernel) in kernels {
