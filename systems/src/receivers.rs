@@ -11,7 +11,7 @@ use super::checked::System;
 use super::description::{Description, RecordText};
 use super::evaluate::{self, Evaluator, Plain};
 use super::expression::{Array, Node, Purpose, Scope};
-use super::parts::{Receiver, Recorded, Start, Trace, index};
+use super::parts::{Receiver, Recorded, Start, Trace, Work, index};
 use super::places::one_point;
 use problem::{Dtype, Error, Grid, Region, Shape};
 
@@ -43,7 +43,17 @@ impl System {
                     let field = index("field", field, &scope.fields)?;
                     Node::Read(Array::Field { field, level: 0 })
                 }
-                RecordText::Value(value) => scope.number(value, Purpose::Recorded)?,
+                RecordText::Value(value) => {
+                    let node = scope.number(value, Purpose::Recorded)?;
+                    if let Some((work, what)) = self.not_present(&node) {
+                        let what = format!(
+                            "the work field '{work}' is made of {what}, which is known inside of a step only"
+                        );
+                        let hint = "a receiver records what fields make as they are after the step";
+                        return Err(value.wrong(what).hint(hint).into());
+                    }
+                    node
+                }
             };
             for place in places.of(name, &receiver.at, receiver.units)? {
                 let points = receiver.interpolation.weights(place, self.shape);
@@ -66,6 +76,29 @@ impl System {
             }
         }
         Ok(())
+    }
+
+    /// A work field that an expression reads, also by way of others, and what of it the values after a step do not tell.
+    fn not_present(&self, node: &Node) -> Option<(&str, &'static str)> {
+        let mut found = None;
+        node.visit(&mut |part| {
+            let Node::Read(Array::Work(work)) = part else { return };
+            let Work { name, value, .. } = &self.works[*work];
+            let mut own = None;
+            value.visit(&mut |part| {
+                own = own.or(match part {
+                    Node::Read(Array::New(_)) => Some("new values"),
+                    Node::Read(Array::Field { level: 1.., .. }) => Some("values of earlier steps"),
+                    Node::Noise(_) => Some("random numbers"),
+                    Node::Total(_) => Some("totals"),
+                    Node::Solve(..) => Some("a solution"),
+                    _ => None,
+                });
+            });
+            let own = own.map(|what| (name.as_str(), what));
+            found = found.or(own).or_else(|| self.not_present(value));
+        });
+        found
     }
 
     /// The number of the receiver of a field at a point, which is added if it is new.

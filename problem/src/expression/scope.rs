@@ -387,7 +387,7 @@ impl Check<'_> {
             self.allow(self.purpose >= Purpose::StartOfField, syntax)?;
             Node::Read(Array::Coefficient(coefficient))
         } else if let Some(work) = is(&scope.works) {
-            self.allow(self.purpose == Purpose::Next, syntax)?;
+            self.allow(matches!(self.purpose, Purpose::Next | Purpose::Recorded), syntax)?;
             Node::Read(Array::Work(work))
         } else if let Some((_, total)) = scope.totals.iter().find(|(known, _)| known == name) {
             use Purpose::{EachStep, Next, Reduced, Total};
@@ -690,7 +690,7 @@ impl Check<'_> {
             Purpose::Points => ("a condition on points", "coordinates, constants and coefficients"),
             Purpose::Recorded => (
                 "what a receiver records",
-                "fields, coefficients, stencils, coordinates, t, n, constants and tables",
+                "fields, work fields, coefficients, stencils, coordinates, t, n, constants and tables",
             ),
             Purpose::Next => (
                 "an equation",

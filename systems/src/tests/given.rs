@@ -181,7 +181,7 @@ fn expressions_are_recorded() {
     }
     for (value, expected) in [
         ("prev(p)", "'prev(p)' cannot stand in what a receiver records"),
-        ("noise(1)", "it may hold fields, coefficients, stencils, coordinates"),
+        ("noise(1)", "it may hold fields, work fields, coefficients, stencils, coordinates"),
         ("q", "there is no 'q'"),
         ("p > 0", "a number is expected here, this is a condition"),
     ] {
@@ -193,6 +193,35 @@ fn expressions_are_recorded() {
     assert!(mistake(&both, &[]).contains("this records a field, and an expression"));
     let none = format!("{WAVE}[[receivers]]\nat = [3, 4]\n");
     assert!(mistake(&none, &[]).contains("the key 'field' is missing here"));
+}
+
+/// Work fields are what the fields after a step make of them, with their own sides, also by way of other ones.
+#[test]
+fn receivers_record_work_fields() {
+    let works = "[work.square]\nvalue = \"c*p^2\"\nboundary = \"edge\"\n\
+                 [work.slope]\nvalue = \"dx(square) + t\"\n\
+                 [work.late]\nvalue = \"2*new(p)\"\n[work.later]\nvalue = \"dx(late)\"\n";
+    let with =
+        |value: &str| format!("{WAVE}{works}[[receivers]]\nvalue = \"{value}\"\nat = [3, 15]\n");
+    let system = read(&with("square + 3*slope"), &[]).unwrap();
+    for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
+        let mut simulation = SystemSimulation::on(&system, engine).unwrap();
+        for step in 0..=3usize {
+            let p = simulation.field("p").unwrap();
+            let square = |x: usize| (1.0 + 0.1 * 0.5 * x as f64) * p.get(3 * 16 + x).powi(2);
+            // Beyond the end of x lies the last point again.
+            let slope = (square(15) - square(14)) / (2.0 * 0.5);
+            let expected = square(15) + 3.0 * (slope + step as f64 * 0.1);
+            let found = simulation.records().last().unwrap()[1];
+            assert!((found - expected).abs() < 1e-12, "step {step}: {found}, {expected}");
+            if step < 3 {
+                simulation.step(1).unwrap();
+            }
+        }
+    }
+    let error = mistake(&with("square + later"), &[]);
+    assert!(error.contains("the work field 'late' is made of new values"), "{error}");
+    assert!(error.contains("a receiver records what fields make"), "{error}");
 }
 
 /// Coordinates are those of the place, also between points; values are those of the points that it is shared among.

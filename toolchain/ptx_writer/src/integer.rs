@@ -59,8 +59,8 @@ instructions! {
     select<T: Type>(yes: T::Held, no: T::Held, holds: Predicate) is "selp";
     /// |a| of a number.
     abs<T: Float>(a: T::Held) is "abs";
-    /// a b of numbers.
-    product<T: Float>(a: T::Held, b: T::Held) is "mul";
+    /// a b of numbers, rounded before something is added to it, as where no instruction does both.
+    product<T: Float>(a: T::Held, b: T::Held) is "mul.rn";
 }
 
 /// How two numbers are compared.
