@@ -108,6 +108,7 @@ pub struct Planes {
     pub coefficients_us: f64,
     pub on_chip: f64,
     pub not_hidden: f64,
+    pub staged: f64,
     pub turn: f64,
     pub from_cache: f64,
 }

@@ -109,6 +109,13 @@ impl System {
 
     /// How far a step reads along each axis, through all of its stages.
     pub(super) fn reach(&self) -> [usize; 3] {
+        let of_stages = self.reaches();
+        let most = |axis: usize| of_stages.iter().map(|it| it[axis]).max().unwrap_or_default();
+        [0, 1, 2].map(most)
+    }
+
+    /// How far values before the step lie away, along z, y and x, of which each stage makes its own, also by way of stages before it.
+    pub(super) fn reaches(&self) -> Vec<[usize; 3]> {
         let mut of_stages: Vec<[usize; 3]> = Vec::new();
         for program in &self.stages {
             let mut reach = [0; 3];
@@ -125,8 +132,7 @@ impl System {
             }
             of_stages.push(reach);
         }
-        let most = |axis: usize| of_stages.iter().map(|it| it[axis]).max().unwrap_or_default();
-        [0, 1, 2].map(most)
+        of_stages
     }
 
     /// Arrays that a step reads and writes, each once for every stage that does.

@@ -127,7 +127,10 @@ fn by_planes(system: &System, held: &TileState, machine: &Machine, tile: &Tile) 
     let ([_, down, across], middle) = (tile.extents(), tile.middle());
     let [steps, planes, reach] = [tile.steps, middle[0], tile.reach[0]].map(|it| it as f64);
     let words = words(system) as f64;
-    let (fields, levels) = (system.fields.len() as f64, system.arrays() as f64);
+    let computed = system.stages.iter().map(|stage| stage.writes.len()).sum::<usize>();
+    let (fields, levels) = (computed as f64, system.arrays() as f64);
+    let stages = system.stages.len() as f64;
+    let delay = stages * tile.delay() as f64;
     let points = (system.members() * system.shape.points()) as f64;
     let cells = (down * across) as f64;
     let blocks: usize = tile.blocks(system.shape.extents()).iter().product();
@@ -153,9 +156,11 @@ fn by_planes(system: &System, held: &TileState, machine: &Machine, tile: &Tile) 
     let (waves, together) = waves(machine, blocks, [threads, shared, registers]);
     let wait_us =
         speeds.step_us + if coefficients > 0.0 { speeds.coefficients_us * together } else { 0.0 };
-    let waits = (planes + steps * (2.0 * reach + 1.0)) * seconds(speeds.plane_us + steps * wait_us);
+    let waits =
+        (planes + steps * (reach + delay)) * seconds(speeds.plane_us + stages * steps * wait_us);
     let computes = (planes + reach * (steps - 1.0)) * steps * cells * cycles * together;
-    let on_chip = waves * waits.max(computes);
+    let staged = if system.is_staged() { speeds.staged } else { 1.0 };
+    let on_chip = staged * waves * waits.max(computes);
     let all = GPU.launch() + on_chip.max(memory) + speeds.not_hidden * on_chip.min(memory);
     all / steps
 }

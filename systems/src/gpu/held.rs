@@ -43,10 +43,6 @@ impl TileState {
     /// # Errors
     /// Why its steps cannot be taken several at a time.
     pub fn new(system: &System) -> Result<Self, String> {
-        if system.shape.dims() == 3 {
-            let one = "and blocks that go along z plane by plane take steps of one stage";
-            system.check_one_stage().map_err(|why| format!("{why}, {one}"))?;
-        }
         system.check_solves_nothing()?;
         system.check_waits_for_no_total()?;
         system.check_keeps_no_estimate()?;

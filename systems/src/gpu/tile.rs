@@ -62,6 +62,11 @@ impl Tile {
         [0, 1, 2].map(|axis| extents[axis].saturating_sub(2 * halo[axis]))
     }
 
+    /// Planes that a stage is behind the one before it, where a block goes along z: all planes that it reads were finished before.
+    pub fn delay(&self) -> usize {
+        self.reads[0] + 1
+    }
+
     /// Threads of a block.
     pub fn threads(&self) -> usize {
         self.lanes * self.down

@@ -141,7 +141,7 @@ pub fn alike_in_stages(seed: u64, reach: i32) -> Description {
     let is_layered = seed % 5 == 1;
     let order = if apart.random_range(0..2) == 0 { Order::InTurn } else { Order::ByRates };
     let periodic = Some([(); 3].map(|()| apart.random_range(0..3) == 0));
-    let dims = apart.random_range(1..=2);
+    let dims = apart.random_range(1..=3);
     let own = Draw { dims, order, periodic, layered: is_layered, ..Draw::new(seed, reach) };
     let solid = if is_layered { Solid::Nowhere } else { own.solid };
     let mut drawn = Draw { solid, ..own }.system();

@@ -62,7 +62,7 @@ pub fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
 #[test]
 fn chains_have_the_bits_of_single_steps() {
     let all = cases(CASES);
-    let tried: Vec<Option<usize>> = (0..all)
+    let tried: Vec<Option<(usize, usize)>> = (0..all)
         .into_par_iter()
         .map(|seed| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -94,15 +94,17 @@ fn chains_have_the_bits_of_single_steps() {
             same(&mut together, &mut singly, &what);
             let check = together.checked_step().unwrap_or_else(|error| panic!("{what}: {error}"));
             assert!(check.undecided * 100 <= check.points, "{what}: {check:?}");
-            Some(system.stages.len())
+            Some((system.stages.len(), system.shape.dims()))
         })
         .collect();
     let of = |is_staged| {
-        let own = tried.iter().flatten().filter(|stages| (**stages > 1) == is_staged);
+        let own = tried.iter().flatten().filter(|(stages, _)| (*stages > 1) == is_staged);
         own.count()
     };
-    println!("{} chains, {} of several stages", of(false), of(true));
-    assert!(of(false) * 8 >= CASES as usize && of(true) * 8 >= CASES as usize);
+    let in_space = tried.iter().flatten().filter(|(stages, dims)| *stages > 1 && *dims == 3);
+    let in_space = in_space.count();
+    println!("{} chains, {} of several stages, {in_space} in 3D", of(false), of(true));
+    assert!(of(false) * 8 >= CASES as usize && of(true) * 8 >= CASES as usize && in_space > 0);
 }
 
 /// A small system, every other one with stages if by chance it has some, with sources and receivers at some points.
@@ -110,8 +112,8 @@ fn drawn(seed: u64, random: &mut ChaCha8Rng) -> Description {
     let (mut description, most) = match seed % 4 {
         0 => (draw::system(seed), [300, 24, 4]),
         1 => (draw::near(seed), [300, 40, 10]),
-        2 => (draw::alike_in_stages(seed, 3), [200, 20, 1]),
-        _ => (draw::alike_in_stages(seed, 1), [300, 40, 1]),
+        2 => (draw::alike_in_stages(seed, 3), [200, 20, 6]),
+        _ => (draw::alike_in_stages(seed, 1), [300, 40, 9]),
     };
     let most = most[description.size.len() - 1];
     description.size.iter_mut().for_each(|extent| *extent = 1 + (*extent - 1) % most);

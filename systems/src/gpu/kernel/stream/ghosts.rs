@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What lies outside of the grid. Along periodic axes points outside evolve as those that they repeat. Elsewhere, when a
-//! plane is finished, the points outside of it take what the rule of their field says; and so do planes outside: those
+//! plane is finished, the points outside of it take what the rule of their array says; and so do planes outside: those
 //! before the first one when all that they may repeat is there, those after the last one in their turn.
 
 use super::{Own, Turn};
@@ -27,27 +27,49 @@ impl Writer<'_> {
         let [z, slot] = [z, slot].map(|start| self.emitter.mov(U32, start));
         let windows = self.emitter.mov(U32, 0);
         let turn = Turn { z, slot, windows };
-        // Those of earlier levels are of the plane that was loaded.
-        let all = self.levels_of_fields();
-        let present: Vec<_> = all.iter().copied().filter(|(_, level)| *level == 0).collect();
-        let earlier: Vec<_> = all.into_iter().filter(|(_, level)| *level > 0).collect();
-        if !earlier.is_empty() {
-            self.ghosts_of(own, &turn, &earlier);
+        let fields = self.levels_of_fields().into_iter();
+        let loaded: Vec<_> = fields.map(|(field, level)| Array::Field { field, level }).collect();
+        self.ghosts_of(own, &turn, &loaded);
+        let stages = &self.system.stages;
+        let writes = stages.iter().flat_map(|stage| &stage.writes);
+        // Else the values of the last step lie in no window.
+        let lasts = writes.clone().any(|array| own.windows.lasts(*array));
+        let left = match lasts {
+            true => self.emitter.mov(U32, own.steps),
+            false => self.emitter.sub(U32, own.steps, 1),
+        };
+        let [again, end] = [(); 2].map(|()| self.emitter.new_label());
+        if !lasts {
+            let none = self.emitter.setp(Equal, U32, left, 0);
+            self.emitter.branch_if(none, end);
         }
-        let left = self.emitter.mov(U32, own.steps);
-        let again = self.emitter.new_label();
         self.emitter.label(again);
-        self.ghosts_of(own, &turn, &present);
-        self.one_behind(own, &turn);
+        for stage in stages {
+            self.one_behind(own, &turn);
+            let held = stage.writes.iter().copied().filter(|it| own.windows.of(*it).is_some());
+            let (kept, others): (Vec<_>, Vec<_>) = held.partition(|it| own.windows.lasts(*it));
+            self.ghosts_of(own, &turn, &kept);
+            let after = self.emitter.new_label();
+            if lasts && !others.is_empty() {
+                let is_last = self.emitter.setp(Equal, U32, left, 1);
+                self.emitter.branch_if(is_last, after);
+            }
+            self.ghosts_of(own, &turn, &others);
+            self.emitter.label(after);
+        }
         self.next_windows(own, &turn);
         self.emitter.decrease(left, 1);
         let more = self.emitter.setp(NotEqual, U32, left, 0);
         self.emitter.branch_if(more, again);
+        self.emitter.label(end);
         true
     }
 
-    fn ghosts_of(&mut self, own: &Own, turn: &Turn, levels: &[(usize, usize)]) {
-        let ([nz, ..], [reach, ..], z) = (self.geometry.extents, own.tile.reach, turn.z);
+    fn ghosts_of(&mut self, own: &Own, turn: &Turn, arrays: &[Array]) {
+        let ([nz, ..], [reach, ..], z) = (self.geometry.extents, own.tile.reads, turn.z);
+        if arrays.is_empty() {
+            return;
+        }
         let [above, down, across] = own.follows();
         if own.is_border && (down || across) {
             let after = self.emitter.new_label();
@@ -55,7 +77,7 @@ impl Writer<'_> {
                 let outside = self.emitter.setp(AtLeast, U32, z, nz);
                 self.emitter.branch_if(outside, after);
             }
-            self.fill_plane(own, turn, None, levels);
+            self.fill_plane(own, turn, None, arrays);
             self.emitter.label(after);
         }
         if !above {
@@ -76,7 +98,7 @@ impl Writer<'_> {
         emitter.assign(U32, end, 0);
         emitter.label(again);
         let slot = self.slot_of(own, turn, next);
-        self.fill_plane(own, turn, Some(Ghost { z: next, slot }), levels);
+        self.fill_plane(own, turn, Some(Ghost { z: next, slot }), arrays);
         self.emitter.increase(S32, next, 1);
         let more = self.emitter.setp(Less, S32, next, end);
         self.emitter.branch_if(more, again);
@@ -92,13 +114,7 @@ impl Writer<'_> {
     }
 
     /// Fills the thread's points of a plane that are outside, or all those of a plane outside.
-    fn fill_plane(
-        &mut self,
-        own: &Own,
-        turn: &Turn,
-        ghost: Option<Ghost>,
-        levels: &[(usize, usize)],
-    ) {
+    fn fill_plane(&mut self, own: &Own, turn: &Turn, ghost: Option<Ghost>, arrays: &[Array]) {
         let follows = own.follows();
         for row in 0..own.tile.rows {
             let [inside, outside] = [(); 2].map(|()| self.emitter.new_label());
@@ -106,7 +122,7 @@ impl Writer<'_> {
             let y = emitter.add(S32, own.y, row);
             let mut predicates = [None, None];
             for (axis, at) in [(1, y), (2, own.x)] {
-                let (extent, reach) = (self.geometry.extents[axis], own.tile.reach[axis]);
+                let (extent, reach) = (self.geometry.extents[axis], own.tile.reads[axis]);
                 if !own.is_border || !follows[axis] {
                     continue;
                 }
@@ -123,8 +139,8 @@ impl Writer<'_> {
                 emitter.branch(inside);
             }
             emitter.label(outside);
-            for &(field, level) in levels {
-                let sides = self.system.boundary_of(Array::Field { field, level }).sides;
+            for &array in arrays {
+                let sides = self.system.boundary_of(array).sides;
                 // Along an axis that others are read along, but not this one, it may be periodic: nobody reads what
                 // lies outside there, nor has the block where it comes from.
                 let unread = [0, 1, 2].map(|axis: usize| sides[axis].contains(&Side::Periodic));
@@ -141,7 +157,7 @@ impl Writer<'_> {
                 let led = [2, 1, 0].into_iter().filter(|axis| is_led(*axis) && !unread[*axis]);
                 let led: Vec<usize> = led.collect();
                 if !led.is_empty() && (ghost.is_none() || led.contains(&0)) {
-                    self.fill_point(own, turn, ghost, (row, y), (field, level), &led);
+                    self.fill_point(own, turn, ghost, (row, y), array, &led);
                 }
                 self.emitter.label(after);
             }
@@ -155,11 +171,10 @@ impl Writer<'_> {
         turn: &Turn,
         ghost: Option<Ghost>,
         (row, y): (usize, Register<B32>),
-        (field, level): (usize, usize),
+        array: Array,
         led: &[usize],
     ) {
         let (numbers, bytes) = (self.numbers, self.numbers.bytes());
-        let array = Array::Field { field, level };
         // Of an axis along which the point itself evolves, its own place.
         let own_row = self.emitter.add(S32, own.row, row);
         let (mut at, mut leads) = ([own_row, own.lane], Vec::new());
@@ -186,7 +201,7 @@ impl Writer<'_> {
         let to = self.plane_at(own, ghost.map_or(turn.slot, |ghost| ghost.slot), itself);
         let cell = self.emitter.select(Shared, to, cell, ends.is_value);
         let [cell, to] = [cell, to].map(|place| self.emitter.offset(place, turn.windows));
-        let window = self.window(own, field, level as isize);
+        let window = self.window(own, array).expect("it is there");
         let value = numbers.load_number(&mut self.emitter, cell.at(window));
         let value = self.found(&leads, &ends, value);
         self.emitter.store(to.at(window), value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One step of one plane.
+//! One stage of a step of one plane.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,21 @@ use ptx_writer::Relation::{Equal, Less, NotEqual};
 use ptx_writer::{B32, Global, Number, Predicate, Register, Shared, Stored, U32};
 
 impl Writer<'_> {
-    /// Takes the step: its values go to windows if steps are left after it, and to memory if they are levels that
-    /// the launch leaves.
+    /// Takes the stage: its values go to windows if somebody reads them there, and to memory if they are levels that
+    /// the launch leaves. The first stage of a step notes what receivers have before it.
     pub(super) fn level(
         &mut self,
         own: &Own,
         turn: &Turn,
         left: Register<B32>,
-        records: Register<Global>,
+        records: Option<Register<Global>>,
     ) {
         let z = self.plane_of_grid(own, turn.z);
-        let base = self.emitter.offset(own.base, turn.windows);
-        let base = self.plane_at(own, turn.slot, base);
-        self.note_before(own, turn, base, records);
+        if let Some(records) = records {
+            let base = self.emitter.offset(own.base, turn.windows);
+            let base = self.plane_at(own, turn.slot, base);
+            self.note_before(own, turn, base, records);
+        }
         let column = self.column(own, z);
         let windows = self.emitter.offset(own.at, turn.windows);
         let (mut planes, mut loaded) = (HashMap::new(), HashMap::new());
@@ -60,7 +62,7 @@ impl Writer<'_> {
         self.leave(own, turn, column, left, &rows);
     }
 
-    /// Values of a step into windows, unless it is the last one.
+    /// Values of a stage into windows: new ones that no later stage reads unless the step is the last one.
     fn put(
         &mut self,
         own: &Own,
@@ -71,12 +73,16 @@ impl Writer<'_> {
     ) {
         let more = self.emitter.setp(NotEqual, U32, left, 1);
         let plane = self.plane_at(own, turn.slot, windows);
+        let stage = self.program;
         for (row, values) in rows.iter().enumerate() {
-            for (field, value) in values.iter().enumerate() {
+            for (array, value) in stage.writes.iter().zip(values) {
+                let Some(window) = self.window(own, *array) else { continue };
                 let value = self.numbers.widen(&mut self.emitter, *value);
-                let distance = row * own.tile.lanes * self.numbers.bytes();
-                let place = plane.at(self.window(own, field, -1) + distance);
-                self.emitter.guarded(more).store(place, value);
+                let place = plane.at(window + row * own.tile.lanes * self.numbers.bytes());
+                match own.windows.lasts(*array) {
+                    true => self.emitter.store(place, value),
+                    false => self.emitter.guarded(more).store(place, value),
+                }
             }
         }
     }
@@ -97,8 +103,9 @@ impl Writer<'_> {
             let after = self.emitter.new_label();
             self.emitter.branch_if(!is_left, after);
             for field in 0..self.system.fields.len() {
+                let Some(computed) = self.program.place_of(field) else { continue };
                 if level < self.system.fields[field].levels {
-                    let values = rows.iter().map(|values| values[field]);
+                    let values = rows.iter().map(|values| values[computed]);
                     self.store_column(own, column, (field, level), values);
                 }
             }
@@ -127,15 +134,12 @@ impl Point for InPlane<'_> {
     fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> Number {
         let [above, down, across] = offset;
         let (own, row) = (self.own, self.row as i32 + down);
-        let (field, level) = match array {
-            Array::Field { field, level } => (field, level as isize),
-            Array::Coefficient(_) if offset != [0; 3] => {
+        let Some(window) = writer.window(own, array) else {
+            if offset != [0; 3] {
                 return self.in_grid.read(writer, array, offset);
             }
-            _ => {
-                let load = || writer.load_of_column(own, self.column, array, self.row);
-                return *self.loaded.entry((array, [0, row, 0])).or_insert_with(load);
-            }
+            let load = || writer.load_of_column(own, self.column, array, self.row);
+            return *self.loaded.entry((array, [0, row, 0])).or_insert_with(load);
         };
         let plane = *self.planes.entry(above).or_insert_with(|| {
             let slot = writer.slot(own, self.turn.slot, above);
@@ -144,7 +148,7 @@ impl Point for InPlane<'_> {
         let load = || {
             let cells = i64::from(row) * own.tile.lanes as i64 + i64::from(across);
             let distance = cells * writer.numbers.bytes() as i64;
-            let distance = writer.window(own, field, level) as i64 + distance;
+            let distance = window as i64 + distance;
             writer.numbers.load_number(&mut writer.emitter, plane.at(distance))
         };
         *self.loaded.entry((array, [above, row, across])).or_insert_with(load)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several steps in a launch on a grid of three axes: a block holds a part of y and x with a halo, and goes along z plane
-//! by plane. Each step is some planes behind the one before it ([`Windows`]).
+//! by plane. Each stage of each step is some planes behind the one before it ([`Windows`]).
 //!
 //! ```text
 //! again: load a plane of all fields
-//!        for each step: the next values of its plane, from windows; into windows, or of the last ones to memory
+//!        for each step, for each stage: what it computes of its plane, from windows; into windows, or of the last ones to memory
 //!        put what was loaded into windows, barrier
 //!        near a side: fill what lies outside of the grid, barrier
 //!        one plane on
@@ -62,14 +62,9 @@ impl Own<'_> {
     fn follows(&self) -> [bool; 3] {
         [0, 1, 2].map(|axis: usize| !self.held.periodic[axis] && self.tile.reach[axis] > 0)
     }
-
-    /// How many planes a step is behind the one before it.
-    fn delay(&self) -> usize {
-        self.tile.reach[0] + 1
-    }
 }
 
-/// A step of the launch, and the plane that it has come to.
+/// A step of the launch, and the plane that a stage of it has come to.
 struct Turn {
     /// Its z, as a number with a sign.
     z: Register<B32>,
@@ -168,7 +163,8 @@ impl Writer<'_> {
             false => emitter.min(S32, high, nz),
         };
         let slot = emitter.mov(U32, 0);
-        let stop = emitter.mad(U32, own.steps, own.delay(), end);
+        let step = self.system.stages.len() * own.tile.delay();
+        let stop = emitter.mad(U32, own.steps, step, end);
         let again = emitter.new_label();
         emitter.label(again);
         let beyond = emitter.setp(AtLeast, S32, z, last);
@@ -195,35 +191,41 @@ impl Writer<'_> {
         self.emitter.ret();
     }
 
-    /// All steps, each of the plane that it has come to.
+    /// All stages of all steps, each of the plane that it has come to.
     fn levels(&mut self, own: &Own, [z, slot]: [Register<B32>; 2], ends: [Register<B32>; 2]) {
-        let ([nz, ..], [reach, ..], bytes) =
-            (self.geometry.extents, own.tile.reach, self.numbers.bytes());
+        let ([nz, ..], bytes) = (self.geometry.extents, self.numbers.bytes());
         let [low, high] = ends;
         let [z, slot, low, high, left] =
             [z, slot, low, high, own.steps].map(|start| self.emitter.mov(U32, start));
         let windows = self.emitter.mov(U32, 0);
         let [numbers, records] = self.numbers_and_records();
         let turn = Turn { z, slot, windows };
-        let [level, next] = [(); 2].map(|()| self.emitter.new_label());
+        let level = self.emitter.new_label();
         self.emitter.label(level);
-        self.one_behind(own, &turn);
-        let emitter = &mut self.emitter;
+        let stages = &self.system.stages;
+        for (number, (stage, [reach, ..])) in stages.iter().zip(self.system.reaches()).enumerate() {
+            self.program = stage;
+            let next = self.emitter.new_label();
+            self.one_behind(own, &turn);
+            let emitter = &mut self.emitter;
+            let (first, last) = (emitter.add(S32, low, reach), emitter.sub(U32, high, reach));
+            let [first, last] = match own.held.periodic[0] {
+                true => [first, last],
+                false => [emitter.max(S32, first, 0), emitter.min(S32, last, nz)],
+            };
+            let before = emitter.setp(Less, S32, z, first);
+            emitter.branch_if(before, next);
+            let after = emitter.setp(AtLeast, S32, z, last);
+            emitter.branch_if(after, next);
+            self.load_numbers();
+            let noted = (number == 0).then_some(records);
+            self.level(own, &turn, left, noted);
+            self.emitter.label(next);
+        }
+        self.next_windows(own, &turn);
+        let ([reach, ..], emitter) = (own.tile.reach, &mut self.emitter);
         emitter.increase(S32, low, reach);
         emitter.decrease(high, reach);
-        let [first, last] = match own.held.periodic[0] {
-            true => [low, high],
-            false => [emitter.max(S32, low, 0), emitter.min(S32, high, nz)],
-        };
-        let before = emitter.setp(Less, S32, z, first);
-        emitter.branch_if(before, next);
-        let after = emitter.setp(AtLeast, S32, z, last);
-        emitter.branch_if(after, next);
-        self.load_numbers();
-        self.level(own, &turn, left, records);
-        self.emitter.label(next);
-        self.next_windows(own, &turn);
-        let emitter = &mut self.emitter;
         let count = self.program.scalars.len() + self.system.sources.len();
         emitter.advance(numbers, count * bytes);
         emitter.advance(records, self.system.receivers.len() * bytes);
@@ -233,10 +235,11 @@ impl Writer<'_> {
         self.numbers_now = None;
     }
 
-    /// To the plane of the next step.
+    /// To the plane of the next stage.
     fn one_behind(&mut self, own: &Own, turn: &Turn) {
-        self.emitter.decrease(turn.z, own.delay());
-        let behind = self.slot(own, turn.slot, -(own.delay() as i32));
+        let delay = own.tile.delay();
+        self.emitter.decrease(turn.z, delay);
+        let behind = self.slot(own, turn.slot, -(delay as i32));
         self.emitter.assign(U32, turn.slot, behind);
     }
 
@@ -273,9 +276,9 @@ impl Writer<'_> {
         self.emitter.shared_element(point, slot, own.windows.plane * self.numbers.bytes())
     }
 
-    /// The distance of a level's window from those of its time, in bytes.
-    fn window(&self, own: &Own, field: usize, level: isize) -> usize {
-        own.windows.window(field, level) * self.numbers.bytes()
+    /// The distance of an array's window from those of its time, in bytes, if it has one.
+    fn window(&self, own: &Own, array: Array) -> Option<usize> {
+        own.windows.of(array).map(|values| values * self.numbers.bytes())
     }
 
     /// The point of the grid along z that evolves as a plane does.

@@ -125,7 +125,8 @@ impl Writer<'_> {
         for ((field, level), rows) in self.levels_of_fields().into_iter().zip(loaded) {
             for (row, stored) in rows.iter().enumerate() {
                 let value = self.numbers.widen(&mut self.emitter, *stored);
-                let distance = self.window(own, field, level as isize);
+                let window = self.window(own, Array::Field { field, level });
+                let distance = window.expect("fields have windows");
                 let place = plane.at(distance + row * own.tile.lanes * self.numbers.bytes());
                 self.emitter.store(place, value);
             }
