@@ -9,13 +9,13 @@ use stencil::check::verify::Verify;
 use stencil::run::{FIELD, InputMemory, Options, Run, Time, checked};
 use stencil::{Error, Simulation};
 
-use crate::choices::{self, Arguments, Choices, named};
+use crate::choices::{self, Arguments, Choices, Weights, named};
 use crate::computation::Computation;
 use crate::device_array::DeviceArray;
 use crate::dlpack::ImportedArray;
 use crate::numbers::count;
 use crate::worker::{self, Worker};
-use crate::{arrays, errors};
+use crate::{arrays, errors, prepared};
 
 /// Steps that are planned for, if nothing is said.
 const PORTION: usize = 1000;
@@ -32,13 +32,22 @@ pub fn run(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Py<PyAny>> {
     let steps = count("steps", steps, 0)?;
-    let stencil = choices::stencil(weights)?;
+    let weights = Weights::read(weights)?;
     let choices = Choices::read(py, options.extract::<Arguments>()?)?;
     let verify: Verify = named("verify", verify)?;
-    let grid = match arrays::ArrayInput::read(u)? {
-        arrays::ArrayInput::Grid(grid) => grid,
+    let (stencil, grid) = match arrays::ArrayInput::read(u)? {
+        arrays::ArrayInput::Host(array) => {
+            if verify == Verify::Off {
+                let kind = (array.shape, array.dtype);
+                if let Some(sweeps) = prepared::find(py, &weights, &choices, kind, steps)? {
+                    return prepared::take(py, &sweeps, &array);
+                }
+            }
+            (weights.stencil(py)?, array.grid()?)
+        }
         arrays::ArrayInput::Array(taken) if verify == Verify::Off => {
             let ImportedArray { array, capsule } = taken;
+            let stencil = weights.stencil(py)?;
             let grid = worker::once(py, move |control| {
                 let kind = (array.shape(), array.dtype());
                 let job = choices.job(stencil.clone(), kind.0, kind.1, steps)?;
@@ -109,10 +118,13 @@ impl PySimulation {
             None => PORTION,
         };
         let worker = match arrays::ArrayInput::read(u)? {
-            arrays::ArrayInput::Grid(grid) => Worker::start(py, move |control| {
-                let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
-                choices.builder(Simulation::new(stencil, grid), job, control).build()
-            })?,
+            arrays::ArrayInput::Host(array) => {
+                let grid = array.grid()?;
+                Worker::start(py, move |control| {
+                    let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
+                    choices.builder(Simulation::new(stencil, grid), job, control).build()
+                })?
+            }
             // The array is copied when this is done; its producer keeps it until then.
             arrays::ArrayInput::Array(ImportedArray { array, capsule }) => {
                 let worker = Worker::start(py, move |control| {

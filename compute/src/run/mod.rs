@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
-use crate::engine::{Engine, EngineRequest, Input, State, SumSession};
+use crate::engine::{Engine, EngineRequest, Input, State, SumSession, Sweeps};
 use crate::plan::{self, Choice, Sharing};
 use crate::report::{Keeps, Problem, Report, Timing, Verification};
 use files::io::StartSource;
@@ -93,6 +93,15 @@ pub enum InputMemory {
     Lent,
     /// Each rank makes or reads its part.
     ByParts,
+}
+
+/// The steps of a [`checked`] job as sweeps over arrays, where the engine that runs it takes them so: without a grid of its own, and
+/// without a comparison.
+///
+/// # Errors
+/// No engine can run the job.
+pub fn sweeps(job: &Job, engine: EngineRequest) -> Result<Option<Sweeps>, Error> {
+    Ok(plan::choose_whole(engine, job)?.engine.sweeps(job))
 }
 
 /// A job with an engine that can run it in the memory that there is.
