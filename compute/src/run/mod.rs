@@ -67,6 +67,9 @@ pub struct Options {
     pub field: Option<String>,
     /// Steps that an earlier run has taken; the grid to start from is that after them.
     pub done: usize,
+    /// Whether the engine is not to keep the input: it takes a third less memory, but of values that outgrow their type only the
+    /// steps between which they do are told.
+    pub drops_input: bool,
     /// What to measure.
     pub time: Time,
     /// Who may end it, and who is told how far it has come.
@@ -141,8 +144,8 @@ impl Run {
             to_stay: bytes_if(InputMemory::ToBeLent),
         };
         let mut budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
-        if options.done > 0 {
-            // What a comparison of all steps would begin with is not there.
+        if options.done > 0 || options.drops_input {
+            // Of steps that were done before, what a comparison of all steps would begin with is not there.
             budget.input = Input::Dropped;
         }
         Ok(Self { job, portion, options, choice, budget })
