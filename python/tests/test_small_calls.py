@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Calls of a few steps: what is kept of them, what they cost, and what memory they take."""
 
+import _thread
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -111,6 +113,31 @@ def test_threads_call_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("shape, steps", [((64, 64), 10**12), ((3000, 3000), 4)])
+def test_an_interrupt_ends_a_call_and_others_run_meanwhile(shape, steps):
+    u, beats, done = noise(*shape), [], threading.Event()
+
+    def beat():
+        while not done.wait(0.002):
+            beats.append(None)
+        _thread.interrupt_main()
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    other = threading.Thread(target=beat)
+    timer = threading.Timer(0.3, done.set)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            other.start()
+            timer.start()
+            start = time.perf_counter()
+            while time.perf_counter() - start < 5:
+                run("star2d1r", u, steps)
+        assert time.perf_counter() - start < 5 and len(beats) > 10
+    finally:
+        other.join()
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("shape, most", [((64, 64), 2e-3), ((2048, 2048), 0.06)])

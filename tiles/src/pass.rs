@@ -21,8 +21,6 @@ use problem::check::seams::Seams;
 use problem::values::Element;
 use problem::{Boundary, Dtype, Shape};
 
-use crate::at_level;
-
 /// A stencil, ready to be applied to grids of one layout: a few time steps of the whole grid at a time.
 pub trait Pass<T>: Send + Sync {
     /// Whether one thread computes all of it.
@@ -284,7 +282,7 @@ impl<T: Passes> Tiled<T> {
         to: &mut [&mut [T]],
     ) {
         let source = Source { runs: &self.runs, planes, pitch, origin, ahead };
-        at_level!(self.level, simd => source.compute(simd, to));
+        source.compute(self.level, to);
     }
 }
 

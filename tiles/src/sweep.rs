@@ -156,7 +156,7 @@ impl<T: Storage> Tiles<T> {
                     let ahead = (ROWS + self.reach[1]) * nx;
                     let source =
                         Source { runs: &self.runs, planes: &planes, pitch: nx, origin, ahead };
-                    self.compute(&source, &mut cropped(to, direct, low[2]));
+                    source.compute(self.level, &mut cropped(to, direct, low[2]));
                 }
                 for (row, to) in (y..end).zip(to) {
                     let from = &from[(z * ny + row) * nx..][low[2]..high[2]];
@@ -166,10 +166,6 @@ impl<T: Storage> Tiles<T> {
             }
         }
         finite
-    }
-
-    fn compute(&self, source: &Source<T>, to: &mut [&mut [T]]) {
-        at_level!(self.level, simd => source.compute(simd, to));
     }
 
     /// The planes that the inner points of one are computed from; none where some of them lie beyond the grid and are not the same as one
@@ -220,7 +216,7 @@ impl<T: Storage> Tiles<T> {
             let planes: Vec<&[T]> = window.chunks(plane).take(2 * rz + 1).collect();
             let origin = ry * pitch + rx;
             let source = Source { runs: &self.runs, planes: &planes, pitch, origin, ahead: 0 };
-            self.compute(&source, &mut cropped(to, start..end, left));
+            source.compute(self.level, &mut cropped(to, start..end, left));
             start = end;
         }
     }
