@@ -78,8 +78,8 @@ impl Sweeps {
         to: &mut [T],
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let sweep: &Box<dyn Sweep<T>> =
-            self.sweep.downcast_ref().expect("arrays of the job's element type");
+        let sweep = self.sweep.downcast_ref::<Box<dyn Sweep<T>>>();
+        let sweep = sweep.expect("arrays of the job's element type");
         let steps = self.job.steps;
         if steps == 0 {
             self.check(from, 0)?;
@@ -89,7 +89,7 @@ impl Sweeps {
         let mut between = vec![T::default(); if steps > 1 { from.len() } else { 0 }];
         for step in 1..=steps {
             // The last step writes the result, so the one before it does not.
-            let into_result = (steps - step) % 2 == 0;
+            let into_result = (steps - step).is_multiple_of(2);
             let (source, target): (&[T], &mut [T]) = match (step, into_result) {
                 (1, true) => (from, &mut *to),
                 (1, false) => (from, &mut between),
