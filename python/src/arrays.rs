@@ -1,67 +1,182 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arrays of numpy as grids, and the reverse. An array is copied once, since a grid owns its values; the array that
-//! is given back takes the grid's memory over.
+//! Arrays of numpy: read and written where they lie, or as grids. A grid owns its values, so it is a copy of an array; the
+//! array that is given back takes the grid's memory over.
 //!
 //! Arrays of a GPU are not copied to the host (`dlpack.rs`).
 //!
 //! numpy itself has no bf16. Arrays of it are of the package `ml_dtypes`; where that is not installed, they are given
 //! back as f32, which holds each of their values.
 
+use bytemuck::Pod;
 use half::{bf16, f16};
-use numpy::{Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{
+    Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use stencil::{Grid, Values};
+use pyo3::types::PyTuple;
+use stencil::{Dtype, Grid, Shape, Values, with_dtype};
 
 use crate::dlpack::{self, ImportedArray};
 use crate::{errors, help};
 
 /// The values to start from.
-pub enum ArrayInput {
-    /// A copy of them.
-    Grid(Grid),
+pub enum ArrayInput<'py> {
+    /// Where they lie on the host.
+    Host(HostArray<'py>),
     /// Where they lie on a GPU.
     Array(ImportedArray),
 }
 
-impl ArrayInput {
+impl<'py> ArrayInput<'py> {
     /// What is given: an array of a GPU, by DLPack, or whatever numpy takes for an array.
-    pub fn read(array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if array.hasattr("__dlpack_device__")? {
+    pub fn read(array: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("__dlpack_device__")? {
             let device: (i32, i32) = array.call_method0("__dlpack_device__")?.extract()?;
             if device.0 == dlpack::CUDA {
                 return Ok(Self::Array(dlpack::take(array, device)?));
             }
         }
-        Ok(Self::Grid(grid(array)?))
+        Ok(Self::Host(HostArray::read(array)?))
     }
 }
 
-/// A grid of whatever numpy takes for an array. Whole numbers become f32, those of four and eight bytes f64.
+/// A stored type, and the type of numpy whose arrays hold its bits.
+pub trait Stored: stencil::values::Element {
+    type Raw: Element + Pod;
+}
+
+impl Stored for f16 {
+    type Raw = Self;
+}
+
+impl Stored for bf16 {
+    type Raw = u16;
+}
+
+impl Stored for f32 {
+    type Raw = Self;
+}
+
+impl Stored for f64 {
+    type Raw = Self;
+}
+
+/// An array of numpy in C order, of a type that is computed with: that which was given, where it is one, or else a copy.
+pub struct HostArray<'py> {
+    /// Of bf16 the bits.
+    array: Bound<'py, PyAny>,
+    pub dtype: Dtype,
+    pub shape: Shape,
+}
+
+impl<'py> HostArray<'py> {
+    /// Of whatever numpy takes for an array. Whole numbers become f32, those of four and eight bytes f64.
+    pub fn read(array: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = array.py();
+        let array = on_the_host(array)?;
+        let dtype = if array.cast::<PyArrayDyn<f32>>().is_ok() {
+            Dtype::F32
+        } else if array.cast::<PyArrayDyn<f64>>().is_ok() {
+            Dtype::F64
+        } else {
+            element(&array)?
+        };
+        let array = match dtype {
+            Dtype::F16 => laid_out::<f16>(&array)?,
+            Dtype::Bf16 => laid_out::<u16>(&array.call_method1("view", ("uint16",))?)?,
+            Dtype::Tf32 | Dtype::F32 => laid_out::<f32>(&array)?,
+            Dtype::F64 => laid_out::<f64>(&array)?,
+        };
+        let extents = array.cast::<PyUntypedArray>()?.shape().to_vec();
+        let shape = Shape::new(&extents).map_err(|error| errors::raised(py, &error))?;
+        Ok(Self { array, dtype, shape })
+    }
+
+    /// Looks at its values.
+    ///
+    /// # Panics
+    /// If they are of another type.
+    pub fn values<T: Stored, R>(&self, look: impl FnOnce(&[T]) -> R) -> PyResult<R> {
+        let array = self.array.cast::<PyArrayDyn<T::Raw>>().expect("an array of its type");
+        let read =
+            array.try_readonly().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(look(bytemuck::cast_slice(read.as_slice()?)))
+    }
+
+    /// A copy of its values.
+    pub fn grid(&self) -> PyResult<Grid> {
+        let values = with_dtype!(self.dtype, T => self.values(<[T]>::to_vec)?.into());
+        Ok(Grid { shape: self.shape, values })
+    }
+}
+
+/// A copy of whatever numpy takes for an array.
 pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
-    let py = array.py();
-    let array = on_the_host(array)?;
-    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
-    let (extents, values) = match &*name {
-        "float16" => values::<f16>(&array)?,
-        "float32" => values::<f32>(&array)?,
-        "float64" => values::<f64>(&array)?,
-        "bfloat16" => {
-            let (extents, bits) = taken::<u16>(&array.call_method1("view", ("uint16",))?)?;
-            (extents, Values::Bf16(bytemuck::cast_vec(bits)))
-        }
-        _ if is_whole(&array)? => {
-            match array.getattr("dtype")?.getattr("itemsize")?.extract::<usize>()? {
+    HostArray::read(array)?.grid()
+}
+
+/// The type that an array of numpy is computed in.
+fn element(array: &Bound<'_, PyAny>) -> PyResult<Dtype> {
+    let dtype = array.getattr("dtype")?;
+    let name: String = dtype.getattr("name")?.extract()?;
+    let kind: char = dtype.getattr("kind")?.extract()?;
+    Ok(match &*name {
+        "float16" => Dtype::F16,
+        "float32" => Dtype::F32,
+        "float64" => Dtype::F64,
+        "bfloat16" => Dtype::Bf16,
+        _ if matches!(kind, 'b' | 'i' | 'u') => {
+            match dtype.getattr("itemsize")?.extract::<usize>()? {
                 // As of files: f32 holds those of two bytes.
-                1..=2 => values::<f32>(&array)?,
-                _ => values::<f64>(&array)?,
+                1..=2 => Dtype::F32,
+                _ => Dtype::F64,
             }
         }
         other => {
             let text = format!("an array of {other} has no values to compute with");
-            return Err(errors::input(py, &text, help::DTYPE));
+            return Err(errors::input(array.py(), &text, help::DTYPE));
         }
-    };
-    Grid::new(&extents, values).map_err(|error| errors::raised(py, &error))
+    })
+}
+
+/// The array, or where it is of another type or order of bytes or values a copy that is not.
+fn laid_out<'py, T: Element>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(array) = array.cast::<PyArrayDyn<T>>()
+        && array.is_c_contiguous()
+        && array.data().is_aligned()
+    {
+        return Ok(array.clone().into_any());
+    }
+    let py = array.py();
+    let copied = py.import("numpy")?.call_method1("array", (array, numpy::dtype::<T>(py)))?;
+    // One of Fortran's order keeps it.
+    py.import("numpy")?.call_method1("ascontiguousarray", (copied,))
+}
+
+/// An array of numpy in C order of so many values of one type, written by `fill`, which is not told what is there before.
+pub fn filled<'py, T: Stored, R>(
+    py: Python<'py>,
+    extents: &[usize],
+    fill: impl FnOnce(&mut [T]) -> PyResult<R>,
+) -> PyResult<Py<PyAny>> {
+    let wanted = numpy::dtype::<T::Raw>(py);
+    let shape = PyTuple::new(py, extents)?;
+    let array = py.import("numpy")?.call_method1("empty", (shape, wanted))?;
+    let array = array.cast_into::<PyArrayDyn<T::Raw>>().map_err(PyErr::from)?;
+    fill(bytemuck::cast_slice_mut(array.readwrite().as_slice_mut()?))?;
+    if T::DTYPE != Dtype::Bf16 {
+        return Ok(array.into_any().unbind());
+    }
+    match py.import("ml_dtypes") {
+        Ok(types) => Ok(array.call_method1("view", (types.getattr("bfloat16")?,))?.unbind()),
+        // Shifted up, the bits are those of an f32.
+        Err(_) => {
+            let bits = array.call_method1("astype", ("uint32",))?;
+            let bits = bits.call_method1("__lshift__", (16u32,))?;
+            Ok(bits.call_method1("view", ("float32",))?.unbind())
+        }
+    }
 }
 
 /// An array of numpy with the same values, and where it can be with the same memory: of what numpy knows, or of
@@ -100,31 +215,4 @@ pub fn shaped<T: Element>(
     extents: &[usize],
 ) -> PyResult<Py<PyAny>> {
     Ok(values.into_pyarray(py).reshape(extents)?.into_any().unbind())
-}
-
-fn is_whole(array: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let kind: char = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    Ok(matches!(kind, 'b' | 'i' | 'u'))
-}
-
-fn values<T: Element + Copy>(array: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, Values)>
-where
-    Values: From<Vec<T>>,
-{
-    let (extents, values) = taken::<T>(array)?;
-    Ok((extents, values.into()))
-}
-
-/// The values in C order. Another order of bytes or another type is converted by numpy first.
-fn taken<T: Element + Copy>(array: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, Vec<T>)> {
-    let wanted = numpy::dtype::<T>(array.py());
-    let array = array.py().import("numpy")?.call_method1("asarray", (array, wanted))?;
-    let array = array.cast_into::<PyArrayDyn<T>>().map_err(PyErr::from)?;
-    let read = array.readonly();
-    let values = match read.as_slice() {
-        // A slice there is of Fortran's order, too.
-        Ok(values) if array.is_c_contiguous() => values.to_vec(),
-        _ => read.as_array().iter().copied().collect(),
-    };
-    Ok((array.shape().to_vec(), values))
 }

@@ -10,12 +10,13 @@ use stencil::engine::EngineRequest;
 use stencil::families::{self, Family};
 use stencil::names::UnknownName;
 use stencil::simulation::Builder;
-use stencil::{Boundary, Depth, Dtype, Error, Job, Shape, Stencil, catalogue};
+use stencil::{Boundary, Depth, Dtype, Error, Grid, Job, Shape, Stencil, catalogue};
 
 use crate::numbers::count;
 use crate::{arrays, errors, help};
 
 /// What may be asked for of a simulation besides stencil and grid.
+#[derive(Clone)]
 pub struct Choices {
     pub boundary: String,
     pub dtype: Option<Dtype>,
@@ -160,18 +161,37 @@ pub fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Dtype> {
     named("dtype", &known.getattr("name")?)
 }
 
-/// A stencil: a name of the catalogue, or its weights, the centre in the middle.
-pub fn stencil(weights: &Bound<'_, PyAny>) -> PyResult<Stencil> {
-    let py = weights.py();
-    if let Ok(name) = weights.extract::<String>() {
-        return catalogue::find(&name).ok_or_else(|| unknown(py, &name));
+/// A stencil as it is given: a name of the catalogue, or its weights, the centre in the middle.
+#[derive(Clone, PartialEq)]
+pub enum Weights {
+    Name(String),
+    Values(Grid),
+}
+
+impl Weights {
+    pub fn read(weights: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(name) = weights.extract::<String>() {
+            return Ok(Self::Name(name));
+        }
+        arrays::grid(weights).map(Self::Values)
     }
-    let grid = arrays::grid(weights)?;
-    // One after the other: the threads that the library has for many are another process's after a fork.
-    let values: Vec<f64> = (0..grid.shape.points()).map(|index| grid.get(index)).collect();
-    Stencil::dense("weights", grid.shape.axes(), &values).map_err(|error| {
-        errors::input(py, &format!("the weights: {error}"), help::of_weights(&error))
-    })
+
+    pub fn stencil(&self, py: Python<'_>) -> PyResult<Stencil> {
+        let grid = match self {
+            Self::Name(name) => return catalogue::find(name).ok_or_else(|| unknown(py, name)),
+            Self::Values(grid) => grid,
+        };
+        // One after the other: the threads that the library has for many are another process's after a fork.
+        let values: Vec<f64> = (0..grid.shape.points()).map(|index| grid.get(index)).collect();
+        Stencil::dense("weights", grid.shape.axes(), &values).map_err(|error| {
+            errors::input(py, &format!("the weights: {error}"), help::of_weights(&error))
+        })
+    }
+}
+
+/// The stencil of what is given.
+pub fn stencil(weights: &Bound<'_, PyAny>) -> PyResult<Stencil> {
+    Weights::read(weights)?.stencil(weights.py())
 }
 
 /// No stencil has that name; similar ones may be meant.

@@ -15,6 +15,7 @@ mod help;
 mod looks;
 mod numbers;
 mod planning;
+mod prepared;
 mod process;
 mod simulation;
 mod system;

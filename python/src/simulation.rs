@@ -7,15 +7,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::check::verify::Verify;
 use stencil::run::{FIELD, InputMemory, Options, Run, Time, checked};
-use stencil::{Error, Simulation};
+use stencil::{Error, Grid, Job, Simulation};
 
-use crate::choices::{self, Arguments, Choices, named};
+use crate::arrays::HostArray;
+use crate::choices::{self, Arguments, Choices, Weights, named};
 use crate::computation::Computation;
 use crate::device_array::DeviceArray;
 use crate::dlpack::ImportedArray;
 use crate::numbers::count;
 use crate::worker::{self, Worker};
-use crate::{arrays, errors};
+use crate::{arrays, errors, prepared};
 
 /// Steps that are planned for, if nothing is said.
 const PORTION: usize = 1000;
@@ -32,13 +33,23 @@ pub fn run(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Py<PyAny>> {
     let steps = count("steps", steps, 0)?;
-    let stencil = choices::stencil(weights)?;
+    let weights = Weights::read(weights)?;
     let choices = Choices::read(py, options.extract::<Arguments>()?)?;
     let verify: Verify = named("verify", verify)?;
-    let grid = match arrays::ArrayInput::read(u)? {
-        arrays::ArrayInput::Grid(grid) => grid,
+    match arrays::ArrayInput::read(u)? {
+        arrays::ArrayInput::Host(array) => {
+            if verify != Verify::Off {
+                return by_session(py, &weights, &choices, &array, (steps, verify));
+            }
+            let kind = (array.shape, array.dtype);
+            match prepared::find(py, &weights, &choices, kind, steps)? {
+                Some(sweeps) => prepared::take(py, &sweeps, &array),
+                None => by_session(py, &weights, &choices, &array, (steps, verify)),
+            }
+        }
         arrays::ArrayInput::Array(taken) if verify == Verify::Off => {
             let ImportedArray { array, capsule } = taken;
+            let stencil = weights.stencil(py)?;
             let grid = worker::once(py, move |control| {
                 let kind = (array.shape(), array.dtype());
                 let job = choices.job(stencil.clone(), kind.0, kind.1, steps)?;
@@ -49,42 +60,63 @@ pub fn run(
             })?;
             // The producer kept the array until here.
             drop(capsule);
-            return Ok(DeviceArray::new(grid).into_pyobject(py)?.into_any().unbind());
+            Ok(DeviceArray::new(grid).into_pyobject(py)?.into_any().unbind())
         }
         arrays::ArrayInput::Array(_) => {
             let text = format!("verify='{verify}' compares arrays of the host");
-            return Err(errors::input(
-                py,
-                &text,
-                "give a copy there, as by tensor.cpu(), or verify=\"off\"",
-            ));
+            let help = "give a copy there, as by tensor.cpu(), or verify=\"off\"";
+            Err(errors::input(py, &text, help))
         }
-    };
-    let grid = worker::once(py, move |control| {
-        let job = checked(choices.job(stencil, grid.shape, grid.dtype(), steps)?)?;
-        let grid = grid.stored_as(job.dtype)?;
-        let options = Options {
-            engine: choices.engine,
-            verify: Some(verify),
-            time: Time::Off,
-            control,
-            ..Options::default()
-        };
-        let run = Run::plan(job, options, InputMemory::Given)?;
-        let mut computed = run.compute(Cow::Owned(grid))?;
-        let grid = computed.grid()?;
-        computed.verify()?;
-        match computed.verdict().failure() {
-            None => Ok(grid),
-            Some(found) => Err(Error::Verification {
-                from_step: found.from_step,
-                to_step: found.to_step,
-                error: found.max_abs_err,
-                bound: found.bound,
-            }),
+    }
+}
+
+/// So many steps on a grid of an engine's own.
+fn by_session(
+    py: Python<'_>,
+    weights: &Weights,
+    choices: &Choices,
+    array: &HostArray<'_>,
+    (steps, verify): (usize, Verify),
+) -> PyResult<Py<PyAny>> {
+    let stencil = weights.stencil(py)?;
+    // Nobody goes back to the input, but who searches for the step at which values outgrew their type.
+    for drops_input in [verify == Verify::Off, false] {
+        let (grid, stencil, choices) = (array.grid()?, stencil.clone(), choices.clone());
+        let computed = worker::once(py, move |control| {
+            let job = checked(choices.job(stencil, grid.shape, grid.dtype(), steps)?)?;
+            let engine = choices.engine;
+            let (verify, time) = (Some(verify), Time::Off);
+            let options =
+                Options { engine, verify, time, drops_input, control, ..Options::default() };
+            match computed(job, options, grid) {
+                Err(Error::Overflow { step, finite, .. }) if drops_input && finite + 1 < step => {
+                    Ok(None)
+                }
+                other => other.map(Some),
+            }
+        })?;
+        if let Some(grid) = computed {
+            return arrays::array(py, grid);
         }
-    })?;
-    arrays::array(py, grid)
+    }
+    unreachable!("the second time an error is told")
+}
+
+/// The grid after all steps of a job.
+fn computed(job: Job, options: Options, grid: Grid) -> Result<Grid, Error> {
+    let grid = grid.stored_as(job.dtype)?;
+    let mut computed = Run::plan(job, options, InputMemory::Given)?.compute(Cow::Owned(grid))?;
+    let grid = computed.grid()?;
+    computed.verify()?;
+    match computed.verdict().failure() {
+        None => Ok(grid),
+        Some(found) => Err(Error::Verification {
+            from_step: found.from_step,
+            to_step: found.to_step,
+            error: found.max_abs_err,
+            bound: found.bound,
+        }),
+    }
 }
 
 /// A stencil on an array, as many steps at a time as its owner likes.
@@ -109,10 +141,13 @@ impl PySimulation {
             None => PORTION,
         };
         let worker = match arrays::ArrayInput::read(u)? {
-            arrays::ArrayInput::Grid(grid) => Worker::start(py, move |control| {
-                let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
-                choices.builder(Simulation::new(stencil, grid), job, control).build()
-            })?,
+            arrays::ArrayInput::Host(array) => {
+                let grid = array.grid()?;
+                Worker::start(py, move |control| {
+                    let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
+                    choices.builder(Simulation::new(stencil, grid), job, control).build()
+                })?
+            }
             // The array is copied when this is done; its producer keeps it until then.
             arrays::ArrayInput::Array(ImportedArray { array, capsule }) => {
                 let worker = Worker::start(py, move |control| {

@@ -20,7 +20,7 @@ use stencil::control::{Control, Stop};
 use crate::{errors, process};
 
 /// Between two looks at Ctrl-C.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 type Task<T> = Box<dyn FnOnce(&mut T) + Send>;
 

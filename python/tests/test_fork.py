@@ -26,6 +26,10 @@ def run():
     return stencil.run("star2d1r", noise(200, 300), 5, engine="cpu")
 
 
+def swept():
+    return stencil.run("star2d1r", noise(700, 900), 2, engine="cpu")
+
+
 def run_as(dtype, engine="cpu", **options):
     return stencil.run("star2d1r", noise(64, 64, dtype=dtype), 20, engine=engine, **options).astype("f8")
 
@@ -55,6 +59,7 @@ def plan():
 
 CALLS = {
     "run": (run, {}),
+    "swept": (swept, {}),
     "verified": (run_as, {"dtype": "f4", "verify": "full"}),
     "transformed": (run_as, {"dtype": "f8", "engine": "fft", "boundary": "periodic"}),
     "emulated": (run_as, {"dtype": "f2", "engine": "emulate"}),

@@ -3,7 +3,7 @@
 
 use std::vec::IntoIter;
 
-use crate::padded::{Layout, Padded};
+use crate::padded::Layout;
 use problem::values::Element;
 
 /// A tile's part of the grid.
@@ -34,9 +34,9 @@ impl<T> Part<'_, T> {
     }
 }
 
-/// Cuts a grid into tiles of this size, and what is left at its ends.
+/// Cuts a grid, given by the rows from its first to its last, into tiles of this size, and what is left at its ends.
 pub fn cut<'a, T: Element>(
-    grid: &'a mut Padded<T>,
+    rows_of_grid: &'a mut [T],
     layout: &Layout,
     tile: [usize; 3],
 ) -> Vec<Part<'a, T>> {
@@ -45,7 +45,7 @@ pub fn cut<'a, T: Element>(
     let [tz, ty, tx] = tile;
     let [_, rows, columns] = [0, 1, 2].map(|axis| extents[axis].div_ceil(tile[axis]));
     let mut pieces: Vec<Vec<&mut [T]>> = Vec::new();
-    for (z, plane) in grid.rows_mut().chunks_mut(layout.plane()).enumerate() {
+    for (z, plane) in rows_of_grid.chunks_mut(layout.plane()).enumerate() {
         if z % tz == 0 {
             pieces.extend((0..rows * columns).map(|_| Vec::new()));
         }

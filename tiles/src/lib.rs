@@ -13,9 +13,11 @@ mod runs;
 mod speed;
 mod steps;
 mod storage;
+mod sweep;
 pub mod tiling;
 
 pub use pass::{Pass, Passes};
 pub use speed::{Counted, counted};
 pub use steps::Room;
 pub use storage::Storage;
+pub use sweep::Sweep;

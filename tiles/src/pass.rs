@@ -15,12 +15,11 @@ use crate::padded::{Layout, Padded};
 use crate::runs::Runs;
 use crate::steps::{Room, Steps};
 use crate::storage::{ROWS, Source, Storage, round_row, widen_row};
+use crate::sweep::{Sweep, Tiles};
 use crate::tiling::{Tiling, is_periodic};
 use problem::check::seams::Seams;
 use problem::values::Element;
-use problem::{Boundary, Dtype};
-
-use crate::at_level;
+use problem::{Boundary, Dtype, Shape};
 
 /// A stencil, ready to be applied to grids of one layout: a few time steps of the whole grid at a time.
 pub trait Pass<T>: Send + Sync {
@@ -47,6 +46,15 @@ pub trait Passes: Storage {
         layout: Layout,
         tiling: Tiling,
     ) -> Box<dyn Pass<Self>>;
+
+    /// A stencil for single steps between arrays of a shape, with weights that are rounded to `dtype`.
+    fn sweep(
+        stencil: &Stencil,
+        boundary: &Boundary,
+        dtype: Dtype,
+        shape: Shape,
+        tiling: Tiling,
+    ) -> Box<dyn Sweep<Self>>;
 
     /// Values of a row as factors, each exactly.
     ///
@@ -75,6 +83,16 @@ macro_rules! passes {
                 tiling: Tiling,
             ) -> Box<dyn Pass<Self>> {
                 Box::new(Tiled::<Self>::new(stencil, boundary, dtype, layout, tiling))
+            }
+
+            fn sweep(
+                stencil: &Stencil,
+                boundary: &Boundary,
+                dtype: Dtype,
+                shape: Shape,
+                tiling: Tiling,
+            ) -> Box<dyn Sweep<Self>> {
+                Box::new(Tiles::<Self>::new(stencil, boundary, dtype, shape, tiling))
             }
 
             fn widen_row(level: Level, stored: &[Self], wide: &mut [Self::Sum]) {
@@ -133,7 +151,7 @@ impl<T: Passes> Pass<T> for Tiled<T> {
 
     fn run(&self, from: &Padded<T>, to: &mut Padded<T>, steps: usize) {
         assert!((1..=self.tiling.depth).contains(&steps), "a pass takes some steps");
-        let parts = cut(to, &self.layout, self.tiling.tile);
+        let parts = cut(to.rows_mut(), &self.layout, self.tiling.tile);
         if self.is_serial() {
             parts.into_iter().for_each(|part| self.part(from, part, steps));
         } else {
@@ -264,7 +282,7 @@ impl<T: Passes> Tiled<T> {
         to: &mut [&mut [T]],
     ) {
         let source = Source { runs: &self.runs, planes, pitch, origin, ahead };
-        at_level!(self.level, simd => source.compute(simd, to));
+        source.compute(self.level, to);
     }
 }
 

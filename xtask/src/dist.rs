@@ -4,20 +4,14 @@
 //! `cargo-zigbuild` links it against that library's symbols ([why](../../docs/decisions/0045-dist.md)).
 
 use crate::gpu_bundle::target;
-use crate::{cargo, setup, step};
+use crate::zig::{self, C_LIBRARY};
+use crate::{licences, step};
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oldest C library that it runs with: that of RHEL 8; Ubuntu 20.04 and Debian 11 have later ones.
-const C_LIBRARY: (u32, u32) = (2, 28);
 const TARGET: &str = "x86_64-unknown-linux-gnu";
-/// What the archive may weigh.
-const MOST_BYTES: u64 = 30_000_000;
 /// The shells whose completions are packed, and how each names its file.
 const SHELLS: [(&str, &str); 3] = [("bash", "host.bash"), ("zsh", "_host"), ("fish", "host.fish")];
 const ABOUT: &str = "\
@@ -33,25 +27,18 @@ for it. LICENSE-APACHE or LICENSE-MIT hold for the program, THIRD-PARTY.txt for 
 
 /// Builds the program with the kernels for these chips, packs it into a folder, and tries what was packed.
 pub fn run(folder: &Path, chips: &str) -> Result<()> {
-    let zig = zig()?;
     let (major, minor) = C_LIBRARY;
-    let mut build = Command::new(zig.join("bin/cargo-zigbuild"));
-    build.arg("zigbuild").env("CARGO_ZIGBUILD_ZIG_PATH", zig.join("ziglang/zig"));
+    let mut build = zig::tool("cargo-zigbuild")?;
+    build.arg("zigbuild");
     build.env("HOST_BUILD_CHIPS", chips).args(["--release", "--package=stencil", "--bin=host"]);
     build.args(["--config", "profile.release.strip='symbols'"]);
     build.arg(format!("--target={TARGET}.{major}.{minor}"));
     step::run("program", &mut build)?;
     let program = target().join(TARGET).join("release/host");
-    let needed = newest_symbol(&fs::read(&program)?);
-    ensure!(
-        needed.is_some_and(|needed| needed <= C_LIBRARY),
-        "{} asks for {needed:?} of the C library, not for {C_LIBRARY:?}",
-        program.display()
-    );
+    zig::check_symbols(&program)?;
     let archive = pack(&program, folder, Packer::Xz)?;
-    let bytes = fs::metadata(&archive)?.len();
+    let bytes = zig::check_size(&archive)?;
     println!("{} ({:.1} MB): unpack it on any x86-64 Linux", archive.display(), bytes as f64 / 1e6);
-    ensure!(bytes <= MOST_BYTES, "it is larger than {} MB", MOST_BYTES / 1_000_000);
     check(&archive)
 }
 
@@ -87,7 +74,7 @@ pub fn pack(program: &Path, folder: &Path, packer: Packer) -> Result<PathBuf> {
         fs::write(whole.join(name), bytes).with_context(|| format!("cannot write {name}"))
     };
     write("README.txt", ABOUT.as_bytes())?;
-    write("THIRD-PARTY.txt", third_party()?.as_bytes())?;
+    write("THIRD-PARTY.txt", licences::third_party("stencil")?.as_bytes())?;
     let printed = |arguments: &[&str]| {
         let output = Command::new(whole.join("host")).args(arguments).output();
         let output = output.with_context(|| format!("cannot run {}", program.display()))?;
@@ -149,107 +136,4 @@ pub fn check(archive: &Path) -> Result<()> {
     fs::remove_dir_all(&elsewhere)?;
     println!("the archive's program computes with an empty PATH");
     Ok(())
-}
-
-/// Where `cargo-zigbuild` and `zig` are, installed if they are missing.
-fn zig() -> Result<PathBuf> {
-    let folder = std::path::absolute(setup::VENV)?.join("zig");
-    if !(folder.join("bin/cargo-zigbuild").exists() && folder.join("ziglang/zig").exists()) {
-        let mut pip = setup::pip()?;
-        pip.args(["install", "--quiet", "--root-user-action=ignore", "--upgrade", "--target"]);
-        pip.arg(&folder).args(["ziglang==0.17.1", "cargo-zigbuild==0.24.1"]);
-        step::run("linker", &mut pip)?;
-    }
-    Ok(folder)
-}
-
-/// The newest version of the C library that a program asks for, by the names of its symbols' versions.
-fn newest_symbol(program: &[u8]) -> Option<(u32, u32)> {
-    const PREFIX: &[u8] = b"GLIBC_";
-    let places = program.windows(PREFIX.len()).enumerate().filter(|(_, it)| *it == PREFIX);
-    let version = |(at, _): (usize, &[u8])| {
-        let text =
-            program[at + PREFIX.len()..].split(|byte| !b"0123456789.".contains(byte)).next()?;
-        let mut numbers = std::str::from_utf8(text).ok()?.split('.').map(str::parse);
-        Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
-    };
-    places.filter_map(version).max()
-}
-
-/// The libraries in the program: names, versions, licences, and the texts of these.
-fn third_party() -> Result<String> {
-    let mut tree = cargo();
-    tree.args(["tree", "--package=stencil", "--edges=normal", "--prefix=none", "--format={p}"]);
-    let tree = step::output(&mut tree).context("cannot list the libraries")?;
-    // `name v1.2.3`, and for those of this workspace their folder.
-    let foreign = tree.lines().filter(|line| !line.contains("(/"));
-    let used: BTreeSet<(&str, &str)> = foreign
-        .filter_map(|line| {
-            let mut words = line.split_whitespace();
-            Some((words.next()?, words.next()?.strip_prefix('v')?))
-        })
-        .collect();
-    let metadata = step::output(cargo().args(["metadata", "--format-version=1"]));
-    let metadata: Value =
-        serde_json::from_str(&metadata.context("cannot describe the libraries")?)?;
-    let packages = metadata["packages"].as_array().context("no packages")?;
-    let mut list = String::from("The program has these libraries in it:\n\n");
-    // Each text once, with those that it is of.
-    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for package in packages {
-        let [name, version, licence, manifest] =
-            ["name", "version", "license", "manifest_path"].map(|key| package[key].as_str());
-        let (Some(name), Some(version), Some(manifest)) = (name, version, manifest) else {
-            continue;
-        };
-        if !used.contains(&(name, version)) {
-            continue;
-        }
-        list += &format!("{name} {version}: {}\n", licence.unwrap_or("see its text"));
-        for text in licence_texts(Path::new(manifest))? {
-            texts.entry(text).or_default().push(format!("{name} {version}"));
-        }
-    }
-    for (text, of) in texts {
-        list += &format!("\n---- {}\n\n{}\n", of.join(", "), text.trim());
-    }
-    Ok(list)
-}
-
-/// The texts beside a manifest that licences are in.
-fn licence_texts(manifest: &Path) -> Result<Vec<String>> {
-    let folder = manifest.parent().context("a manifest lies in a folder")?;
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
-    paths.sort();
-    let is_one = |path: &&PathBuf| {
-        let name = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy().to_uppercase();
-        path.is_file()
-            && ["LICEN", "COPYING", "UNLICENSE", "NOTICE"].iter().any(|it| name.starts_with(it))
-    };
-    paths
-        .iter()
-        .filter(is_one)
-        .map(|path| Ok(String::from_utf8_lossy(&fs::read(path)?).into()))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_symbol_counts() {
-        assert_eq!(newest_symbol(b"\0GLIBC_2.2.5\0GLIBC_2.17\0GLIBC_2.9\0"), Some((2, 17)));
-        assert_eq!(newest_symbol(b"GLIBC_PRIVATE\0GLIBCXX_3.4"), None);
-        assert_eq!(newest_symbol(b"GLIBC_2.34"), Some((2, 34)));
-    }
-
-    #[test]
-    fn texts_of_licences_are_found_by_their_names() {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-        let texts = licence_texts(&here).unwrap();
-        assert_eq!(texts.len(), 2);
-        assert!(texts[0].contains("Apache License") && texts[1].contains("MIT License"));
-    }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench`, `dist` and `gpu-bundle`.
+//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench`, `dist`, `wheel` and `gpu-bundle`.
 
 #[cfg(test)]
 mod circles;
 mod dist;
 mod fuzz;
 mod gpu_bundle;
+mod licences;
 #[cfg(test)]
 mod links;
 mod mpi;
@@ -14,6 +15,8 @@ mod setup;
 mod step;
 mod test;
 mod tool;
+mod wheel;
+mod zig;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -65,6 +68,15 @@ enum Task {
         #[arg(long, value_name = "CHIPS", default_value = test::ALL_CHIPS)]
         chips: String,
     },
+    /// Build a wheel of the Python package for any x86-64 Linux without Rust, and run the tests in Python with it
+    Wheel {
+        /// The folder that it is built into, and tried in
+        #[arg(long, value_name = "DIR", default_value = "target/wheel")]
+        output: PathBuf,
+        /// The chips that the kernels are compiled for, such as sm_90
+        #[arg(long, value_name = "CHIPS", default_value = test::ALL_CHIPS)]
+        chips: String,
+    },
     /// Pack the programs for a machine that has a GPU but no Rust: the GPU suite and the benchmarks
     GpuBundle {
         /// The folder to fill; the archive comes beside it
@@ -96,6 +108,7 @@ fn main() -> Result<()> {
             cargo().args(["bench", "--package=benches", "--"]).args(arguments),
         ),
         Task::Dist { output, chips } => dist::run(&output, &chips),
+        Task::Wheel { output, chips } => wheel::run(&output, &chips),
         Task::GpuBundle { output, chips } => gpu_bundle::run(&output, &chips),
     }
 }

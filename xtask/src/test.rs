@@ -2,7 +2,7 @@
 //! All checks, in the order in which they are quick to fail.
 
 use crate::gpu_bundle::target;
-use crate::{cargo, dist, mpi, setup, step};
+use crate::{cargo, dist, mpi, setup, step, wheel};
 use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
@@ -93,6 +93,7 @@ pub fn run(thorough: bool) -> Result<()> {
     dist::check(&archive)?;
     if thorough {
         dist::run(&target().join("dist"), ALL_CHIPS)?;
+        wheel::run(&target().join("wheel"), ALL_CHIPS)?;
     }
     println!("all checks passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())

@@ -10,9 +10,11 @@ pub(crate) mod gpu;
 pub mod on_gpu;
 mod request;
 mod session;
+mod sweeps;
 
 pub use request::EngineRequest;
 pub use session::{Session, SumSession};
+pub use sweeps::Sweeps;
 
 /// How many launches so many steps take, each of as many of the steps that are left as it can: `depths`
 /// are the steps of the launches there are, the largest first.
@@ -41,6 +43,12 @@ pub trait Engine {
     /// [`Session::restart`] or without.
     fn host_bytes(&self, _job: &Job, _input: Input) -> u128 {
         0
+    }
+
+    /// The job's steps of arrays in this machine's memory that need no session, where that is as fast: of a few
+    /// steps, a session's grids and their halos take longer than the steps.
+    fn sweeps(&self, _job: &Job) -> Option<Sweeps> {
+        None
     }
 
     /// Compiles and allocates whatever the job needs.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
-use crate::engine::{Engine, EngineRequest, Input, State, SumSession};
+use crate::engine::{Engine, EngineRequest, Input, State, SumSession, Sweeps};
 use crate::plan::{self, Choice, Sharing};
 use crate::report::{Keeps, Problem, Report, Timing, Verification};
 use files::io::StartSource;
@@ -67,6 +67,9 @@ pub struct Options {
     pub field: Option<String>,
     /// Steps that an earlier run has taken; the grid to start from is that after them.
     pub done: usize,
+    /// Whether the engine is not to keep the input: it takes a third less memory, but of values that outgrow their type only the
+    /// steps between which they do are told.
+    pub drops_input: bool,
     /// What to measure.
     pub time: Time,
     /// Who may end it, and who is told how far it has come.
@@ -93,6 +96,15 @@ pub enum InputMemory {
     Lent,
     /// Each rank makes or reads its part.
     ByParts,
+}
+
+/// The steps of a [`checked`] job as sweeps over arrays, where the engine that runs it takes them so: without a grid of its own, and
+/// without a comparison.
+///
+/// # Errors
+/// No engine can run the job.
+pub fn sweeps(job: &Job, engine: EngineRequest) -> Result<Option<Sweeps>, Error> {
+    Ok(plan::choose_whole(engine, job)?.engine.sweeps(job))
 }
 
 /// A job with an engine that can run it in the memory that there is.
@@ -132,8 +144,8 @@ impl Run {
             to_stay: bytes_if(InputMemory::ToBeLent),
         };
         let mut budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
-        if options.done > 0 {
-            // What a comparison of all steps would begin with is not there.
+        if options.done > 0 || options.drops_input {
+            // Of steps that were done before, what a comparison of all steps would begin with is not there.
             budget.input = Input::Dropped;
         }
         Ok(Self { job, portion, options, choice, budget })

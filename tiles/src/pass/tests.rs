@@ -178,6 +178,13 @@ fn check<T: Passes<Sum: MulAdd>>(dtype: Dtype, seed: u64) {
         }
         for _ in 0..3 {
             let tiling = tiling(rng, extents);
+            let mut sweep = Tiles::<T>::new(&stencil, &boundary, dtype, shape, tiling);
+            sweep.level = level;
+            let mut swept = vec![T::from_f64(f64::NAN); input.len()];
+            let finite = sweep.run(&input, &mut swept, &mut || Ok(())).unwrap();
+            let wanted = &expected[1];
+            assert_eq!(bits(&swept), bits(wanted), "{dtype} {seed} {level:?} {:?}", tiling.tile);
+            assert_eq!(finite, wanted.iter().all(|value| Element::is_finite(*value)));
             let layout =
                 Layout::new(shape, tiling.margins(&boundary, stencil.radii()), size_of::<T>());
             let mut pass = Tiled::<T>::new(&stencil, &boundary, dtype, layout, tiling);

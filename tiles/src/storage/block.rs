@@ -5,10 +5,11 @@
 //! reach it. The order of the neighbours in a sum is that of [`Runs`], wherever the point lies in a block, so
 //! results do not depend on how a grid is cut.
 
-use fearless_simd::{Simd, SimdBase, SimdFloat, SimdFrom};
+use fearless_simd::{Level, Simd, SimdBase, SimdFloat, SimdFrom};
 use prefetch_index::prefetch_index;
 
 use super::{MOST_LANES, Storage};
+use crate::at_level;
 use crate::padded::CACHE_LINE;
 use crate::runs::Runs;
 
@@ -42,9 +43,13 @@ pub struct Source<'a, T: Storage> {
 }
 
 impl<T: Storage> Source<'_, T> {
-    /// Computes rows of equal length, from the origin on.
+    /// Computes rows of equal length, from the origin on. Its loops are compiled here, for all that call it.
+    pub fn compute(&self, level: Level, rows: &mut [&mut [T]]) {
+        at_level!(level, simd => self.compute_by(simd, rows));
+    }
+
     #[inline(always)]
-    pub fn compute<S: Simd>(&self, simd: S, rows: &mut [&mut [T]]) {
+    fn compute_by<S: Simd>(&self, simd: S, rows: &mut [&mut [T]]) {
         // Of a constant block the compiler leaves out what is not taken before it optimises.
         if const { T::Sums::<S>::LEN * size_of::<T::Sum>() == WIDE } {
             self.all::<S, 4, 8>(simd, rows);

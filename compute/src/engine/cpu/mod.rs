@@ -11,7 +11,7 @@ use tiles::tiling::{self, Tiling};
 use tiles::{Pass, Room};
 
 use self::buffers::Buffers;
-use super::{Engine, Input, Session, State, SumSession};
+use super::{Engine, Input, Session, State, SumSession, Sweeps};
 use crate::families::refusal::Refusal;
 use problem::check::seams::Seams;
 use problem::job::Depth;
@@ -42,6 +42,11 @@ impl Engine for Cpu {
         let room = Room::new(&job.boundary, job.shape.extents(), reach, &tiling, bytes);
         let between = room.values() * rayon::current_num_threads();
         (buffers::most(input) * padded + between as u128) * bytes as u128
+    }
+
+    fn sweeps(&self, job: &Job) -> Option<Sweeps> {
+        check(job).ok()?;
+        Sweeps::of(job)
     }
 
     fn prepare(&self, job: &Job) -> Result<Box<dyn SumSession>, Error> {
