@@ -101,7 +101,7 @@ impl StartValues {
     }
 
     /// With what walls say at solid points, whatever is given there.
-    fn beside_walls(mut self, system: &System) -> Result<Self, Error> {
+    pub fn beside_walls(mut self, system: &System) -> Result<Self, Error> {
         let Some(solid) = system.solid else { return Ok(self) };
         let mask = &self.coefficients[solid];
         for (field, levels) in system.fields.iter().zip(&mut self.fields) {
@@ -110,7 +110,8 @@ impl StartValues {
                 _ => None,
             };
             for (level, grid) in levels.iter_mut().enumerate() {
-                let evaluator = Evaluator::new(system, Plain, &Nothing, -(level as f64));
+                let step = self.step as f64 - level as f64;
+                let evaluator = Evaluator::new(system, Plain, &Nothing, step);
                 let value = |index: usize| {
                     let place = one_point(system.shape, index).low;
                     given.map_or(0.0, |given| evaluator.at(given, place))
@@ -178,7 +179,7 @@ impl Known {
         name: &str,
     ) -> Result<(Grid, Losses), Error> {
         let node = match start {
-            Start::Values(grid, losses) => return Ok((grid.clone(), *losses)),
+            Start::Values(grid, losses) => return Ok((Grid::clone(grid), *losses)),
             Start::Expression(node) => node,
         };
         let (shape, dtype) = (system.shape, system.dtype);
