@@ -100,9 +100,8 @@ pub fn described(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(String,
 }
 
 fn read(py: Python<'_>, path: &Path) -> PyResult<(String, String, PathBuf)> {
-    let bytes = std::fs::read(path).map_err(|source| {
-        errors::raised(py, &Error::Read { path: path.to_owned(), source })
-    })?;
+    let bytes = std::fs::read(path)
+        .map_err(|source| errors::raised(py, &Error::Read { path: path.to_owned(), source }))?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok((path.display().to_string(), text, std::path::absolute(&folder).unwrap_or(folder)))
@@ -130,7 +129,14 @@ impl Recipe {
             let what = known.map_or("", |(name, _)| name);
             let values = given.values.iter().map(|value| value.written(py));
             let values = PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?;
-            PyTuple::new(py, [what.into_pyobject(py)?.into_any(), (&given.name).into_pyobject(py)?.into_any(), values.into_any()])
+            PyTuple::new(
+                py,
+                [
+                    what.into_pyobject(py)?.into_any(),
+                    (&given.name).into_pyobject(py)?.into_any(),
+                    values.into_any(),
+                ],
+            )
         });
         let given = PyList::new(py, given.collect::<PyResult<Vec<_>>>()?)?;
         let own = (&self.place, &self.text, self.folder.as_path(), given);
@@ -175,7 +181,10 @@ impl Given {
         let text = |place: &str| texts(place).swap_remove(0);
         match self.what {
             What::Parameter => {
-                to.set_constant(&Text::new("parameters", name), text(&format!("the parameter '{name}'")))?;
+                to.set_constant(
+                    &Text::new("parameters", name),
+                    text(&format!("the parameter '{name}'")),
+                )?;
             }
             What::Start => to.set_start(name, first())?,
             What::Before => {
@@ -187,7 +196,8 @@ impl Given {
             What::Keep => to.set_keep(name, first())?,
             What::Solid => to.solid = Some(first()),
             What::Size => {
-                let extents = texts("size").iter().map(|text| text.as_str().parse().unwrap_or(0)).collect();
+                let extents =
+                    texts("size").iter().map(|text| text.as_str().parse().unwrap_or(0)).collect();
                 to.size = extents;
             }
             What::Spacing => to.spacing = texts("spacing"),
@@ -215,6 +225,7 @@ impl Value {
 
     fn start(&self, place: &str) -> StartText {
         match self {
+            Self::Text(text) if text.ends_with(".npy") => StartText::File(Text::new(place, text)),
             Self::Text(text) => StartText::Expression(Text::new(place, text)),
             Self::Grid(grid) => StartText::Values(Arc::clone(grid)),
         }

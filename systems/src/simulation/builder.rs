@@ -207,6 +207,15 @@ impl Builder {
         self
     }
 
+    /// The grid of a stencil is that after so many steps.
+    #[must_use]
+    pub fn done(self, steps: usize) -> Self {
+        let refuse = |of: &mut OfSystem| {
+            of.refuse("the state of a system says how many steps are done");
+        };
+        self.with(|sum| sum.done(steps), refuse)
+    }
+
     /// With rows of the totals of a system, every so many steps, at least 1 ([`Simulation::series`]).
     #[must_use]
     pub fn series(mut self, every: usize) -> Self {
