@@ -4,7 +4,9 @@
 import copy
 import itertools
 import os
+import pathlib
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -493,3 +495,20 @@ def test_what_cannot_be_set_leaves_it_as_it_was():
     np.testing.assert_array_equal(own.field("v"), before)
     assert own.parameters["feed"] == 0.035 and own.steps == 3
     own.step()
+
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python-numpy.md"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the pages lie in the repository")
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("xarray")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    names = {"pickle": pickle}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert len(blocks) == 5 and names["traces"].shape == (201, 3) and names["largest"].shape == (21,)
+    assert names["other"].steps == names["again"].steps == names["spots"].steps
+    assert {path.suffix for path in tmp_path.iterdir()} == {".vti", ".png", ".state"}
+    assert "1000/1000 steps" in capsys.readouterr().err

@@ -47,6 +47,12 @@ impl Outset {
         Self { values: vec![1.0; system.fields.len()], places, rounded: Vec::new() }
     }
 
+    /// Values were changed since, so that nobody knows any more how they can grow.
+    pub fn forget_values(&mut self) {
+        self.values.clear();
+        self.places.clear();
+    }
+
     /// The largest value of each field.
     pub fn values(&self) -> &[f64] {
         &self.values

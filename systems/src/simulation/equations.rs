@@ -27,7 +27,7 @@ use problem::check::verify::Comparison;
 use problem::check::wave_growth::WaveGrowth;
 use problem::control::Control;
 use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
-use problem::{Clock, Depth, Error, Grid};
+use problem::{Clock, Depth, Error, Grid, Region};
 
 mod report;
 mod snapshot;
@@ -519,6 +519,27 @@ impl SystemSimulation {
         let own = Array::Field { field: self.system.find(name)?, level };
         let number = self.system.numbered().into_iter().position(|array| array == own);
         number.map(|number| self.session.grid(number)).transpose()
+    }
+
+    /// Gives a field other values some steps before now, where the engine takes values in their place. False where it does not,
+    /// and where walls say something of them, too.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; the device refuses.
+    pub(super) fn put(&mut self, name: &str, level: usize, values: &Grid) -> Result<bool, Error> {
+        let own = Array::Field { field: self.system.find(name)?, level };
+        let number = self.system.numbered().into_iter().position(|array| array == own);
+        let Some(number) = number.filter(|_| self.system.solid.is_none()) else { return Ok(false) };
+        let whole = Region::whole(self.system.shape);
+        match self.session.write(number, whole, &values.values) {
+            Err(Error::Unsupported { .. }) => return Ok(false),
+            written => written?,
+        }
+        // Its steps cannot be taken again from the start.
+        (self.told, self.again, self.foreseen) = (None, None, None);
+        self.grown = (0, Vec::new());
+        self.outset.forget_values();
+        Ok(true)
     }
 
     /// What the receivers recorded: for the start and each step, the time and the value at each receiver.

@@ -2,7 +2,7 @@
 //! A simulation that is changed between its steps: fields, parameters, all of its state.
 //!
 //! Of a system it begins anew with what it came to, as a run that goes on from a checkpoint does: so its next steps are those
-//! of a run that begins with these values.
+//! of a run that begins with these values. Values of a field alone are written where they lie, by engines that can.
 
 use std::fmt::Display;
 
@@ -58,6 +58,11 @@ impl Simulation {
         let values = values.stored_as(dtype)?;
         values.check_finite(Holder::InputAs(dtype))?;
         self.check_alone()?;
+        if let Form::Equations(system) = &mut self.form
+            && system.put(name, level, &values)?
+        {
+            return Ok(());
+        }
         let mut state = self.state()?;
         let own = ArrayName { field: name.to_owned(), level };
         match state.arrays.iter_mut().find(|(name, _)| *name == own) {

@@ -56,6 +56,8 @@ impl<T: Target> Session for OnTarget<T> {
     fn write(&mut self, array: usize, region: Region, values: &grid::Values) -> Result<(), Error> {
         let array = self.array(self.system.numbered()[array]);
         let rows = rows(&self.kernel.geometry, self.system.dtype, region);
+        // What was before these values is not taken again.
+        self.last = None;
         with_values!(values, values => {
             self.target.write(array, rows, bytemuck::cast_slice(values))
         })
