@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`Simulation` and `System`."""
 
+import os
+
 import numpy as np
 
 from . import _describe, _shown, _stencil
@@ -42,6 +44,8 @@ class _Computation:
             >>> rod.steps
             3
         """
+        if progress:
+            steps = self._count("steps", steps, 0)
         told = _shown.told(progress, steps)
         self._step(steps, told)
         if told is not None:
@@ -411,8 +415,8 @@ class System(_Computation, _stencil.System):
             dt=dt,
         )
         own = super().__new__(cls, recipe, engine, totals_every)
-        name = source if isinstance(source, str) and "\n" not in source else "…"
-        own._asked = (repr(name) if name != "…" else name, totals_every, engine)
+        plain = isinstance(source, (str, os.PathLike)) and "\n" not in os.fspath(source)
+        own._asked = (repr(os.fspath(source)) if plain else "…", totals_every, engine)
         return own
 
     @property

@@ -8,6 +8,7 @@ stands in the place of what the text says, as `(what, name, values)` with values
 import inspect
 import json
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -21,7 +22,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 def recipe(source, *, parameters, fields, coefficients, solid, size, spacing, dtype, dt):
     """The recipe of a system."""
     given = []
-    if isinstance(source, dict):
+    if isinstance(source, Mapping):
         place, folder = "the description", ""
         text, infers_dtype = _of_dict(source, given)
     else:
@@ -122,7 +123,7 @@ def _of_dict(source, given):
         fields[name] = _without_arrays("field", name, dict(_table(f"fields[{name!r}]", table)), given)
     coefficients = {}
     for name, table in _table("coefficients", tables.get("coefficients", {})).items():
-        table = dict(table) if isinstance(table, dict) else {"start": table}
+        table = dict(table) if isinstance(table, Mapping) else {"start": table}
         coefficients[name] = _without_arrays("coefficient", name, table, given)
     for key in ("sources", "receivers"):
         if key in tables:
@@ -158,7 +159,7 @@ def _without_arrays(kind, name, table, given):
 
 
 def _of_field(name, value, given):
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         given.append(("start", name, [value]))
         return
     for key, each in value.items():
@@ -174,7 +175,7 @@ def _of_field(name, value, given):
 
 
 def _of_coefficient(name, value, given):
-    table = value if isinstance(value, dict) else {"start": value}
+    table = value if isinstance(value, Mapping) else {"start": value}
     for key, each in table.items():
         if key not in ("start", "boundary"):
             text = f"coefficients[{name!r}]: there is no key '{key}' here"
@@ -184,7 +185,7 @@ def _of_coefficient(name, value, given):
 
 def _places(key, table):
     """A table for each place of an array with a row for each."""
-    at = table.get("at") if isinstance(table, dict) else None
+    at = table.get("at") if isinstance(table, Mapping) else None
     if at is None or isinstance(at, str) or np.ndim(at) < 2:
         return [table]
     return [{**table, "at": list(row)} for row in at]
@@ -224,14 +225,14 @@ def _number(what, value):
 def _items(argument, value):
     if value is None:
         return []
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         raise TypeError(f"{argument} must be a dict from names to values, not {type(value).__name__}\n"
                         f"help: write {argument}={{\"name\": value}}")  # fmt: skip
     return value.items()
 
 
 def _table(what, value):
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         raise TypeError(f"{what} must be a dict, not {type(value).__name__}\n"
                         "help: it has the keys of the table of that name in docs/systems.md")  # fmt: skip
     return value
@@ -271,7 +272,7 @@ def _write(path, table, lines):
         if value is not None:
             lines.append(f"{_key(key)} = {_toml([*path, key], value)}")
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             _write([*path, key], value, lines)
         elif _is_table(value):
             for each in value:
@@ -282,7 +283,7 @@ def _write(path, table, lines):
 
 def _is_table(value):
     several = isinstance(value, (list, tuple)) and len(value) > 0
-    return isinstance(value, dict) or several and all(isinstance(each, dict) for each in value)
+    return isinstance(value, Mapping) or several and all(isinstance(each, Mapping) for each in value)
 
 
 def _key(name):

@@ -7,6 +7,8 @@ import os
 import pathlib
 import pickle
 import re
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -403,6 +405,25 @@ def test_progress_is_told(capsys):
     with pytest.raises(Enough):
         own.step(10**12, progress=enough)
     own.step(1)
+
+
+def test_a_notebook_shows_a_bar(monkeypatch, capsys):
+    shown = []
+
+    class Handle:
+        def update(self, own):
+            shown.append(own._repr_html_())
+
+    def display(own, display_id):
+        shown.append(own._repr_html_())
+        return Handle()
+
+    shell = types.SimpleNamespace(kernel=None)
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
+    simulation().step(10, progress=True)
+    assert shown[0].startswith('<progress value="0" max="10">') and shown[-1].startswith('<progress value="10" max="10">')
+    assert "10/10 steps" in shown[-1] and capsys.readouterr().err == ""
 
 
 def test_the_last_step_is_looked_at_if_asked():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How its steps are taken, and its values looked at.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::totals::SLOTS;
@@ -188,7 +189,8 @@ impl<T: Target> StepSession for OnTarget<T> {
         });
         let coefficients = (0..self.coefficients.len()).map(|it| grid(Array::Coefficient(it)));
         let fields = levels.collect::<Result<Vec<Vec<Grid>>, Error>>()?;
-        let coefficients = coefficients.collect::<Result<Vec<Grid>, Error>>()?.into();
+        let coefficients = coefficients.map(|grid| grid.map(Arc::new));
+        let coefficients = coefficients.collect::<Result<Vec<_>, Error>>()?.into();
         Ok(Box::new(Copies { fields, coefficients }))
     }
 
