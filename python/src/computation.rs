@@ -190,7 +190,7 @@ impl Computation {
     }
 
     /// Writes fields as they are now; the names of the files.
-    #[pyo3(signature = (path, fields, slice, stride, colours, range))]
+    #[pyo3(signature = (path, fields, slice, stride, look))]
     fn _save(
         &self,
         py: Python<'_>,
@@ -198,16 +198,16 @@ impl Computation {
         fields: Option<Vec<String>>,
         slice: Option<String>,
         stride: &Bound<'_, PyAny>,
-        colours: &Bound<'_, PyAny>,
-        range: &str,
+        look: (Bound<'_, PyAny>, String),
     ) -> PyResult<Vec<PathBuf>> {
+        let (colours, range) = look;
         let parsed =
             |name: &str, wrong: String| errors::input(py, &format!("{name}: {wrong}"), help::SAVED);
         let slice: Option<Slice> = slice
             .map(|slice| slice.parse().map_err(|wrong: String| parsed("slice", wrong)))
             .transpose()?;
         let range = range.parse().map_err(|wrong: String| parsed("range", wrong))?;
-        let look = Look { colours: named("colours", colours)?, range };
+        let look = Look { colours: named("colours", &colours)?, range };
         let stride = count("stride", stride, 1)?;
         let wanted = Wanted { path, slice, stride, fields, look };
         self.worker.ask(py, move |simulation| simulation.save(&wanted))

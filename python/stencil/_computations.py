@@ -179,7 +179,7 @@ class _Computation:
             ['u_000.vti']
         """
         names = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
-        return [str(name) for name in self._save(path, names, slice, stride, colours, str(range))]
+        return [str(name) for name in self._save(path, names, slice, stride, (colours, str(range)))]
 
     def picture(self, field=None, *, slice=None, stride=1, colours="viridis", range="auto"):
         """A picture of a field as the bytes of a PNG; the arguments are those of `save`.

@@ -34,7 +34,7 @@ fn beginning(system: &System) -> u128 {
     for (start, levels) in starts {
         kept += levels as u128 * points * system.dtype.bytes() as u128;
         match start {
-            // Whoever computes and whoever drives that share it.
+            // Whoever computes and whoever drives that share it; walls change a copy.
             Start::Values(grid, _) => kept += bytes(grid),
             Start::Expression(node) => random = random.max(seeds(node)),
         }
@@ -94,7 +94,7 @@ mod tests {
         let mut given = fields(2, 1000, "1", true);
         let grid = Grid::random(given.shape, Dtype::F32, 3).unwrap();
         given.fields[0].start = Start::Values(grid.into(), Losses::default());
-        assert_eq!(beginning(&given), 16_000 + 8000);
+        assert_eq!(beginning(&given), 16_000 + 4000);
     }
 
     #[test]

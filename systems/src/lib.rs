@@ -74,6 +74,7 @@ mod program;
 pub mod ranks;
 mod receivers;
 mod reduced;
+mod renewed;
 mod report;
 mod session;
 mod sides;

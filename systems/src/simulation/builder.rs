@@ -198,10 +198,13 @@ impl Builder {
     #[must_use]
     pub fn state(mut self, left: SystemState) -> Self {
         self.of = match self.of {
-            Of::Sum(builder, refused) => match sum_of(*builder, left) {
-                Ok(builder) => Of::Sum(Box::new(builder), refused),
-                Err((builder, wrong)) => Of::Sum(Box::new(builder), Some(wrong)),
-            },
+            Of::Sum(builder, refused) => {
+                let step = left.step;
+                match only(left) {
+                    Ok(grid) => Of::Sum(Box::new(builder.start(grid).done(step)), refused),
+                    Err(wrong) => Of::Sum(builder, Some(wrong)),
+                }
+            }
             Of::System(of) => Of::System(Box::new(OfSystem { left: Some((left, false)), ..*of })),
         };
         self
@@ -260,18 +263,6 @@ impl Builder {
             }
             Of::System(of) => of.build(),
         }
-    }
-}
-
-/// A stencil's grid as an earlier run left it.
-fn sum_of(
-    builder: sums::Builder,
-    left: SystemState,
-) -> Result<sums::Builder, (sums::Builder, Error)> {
-    let step = left.step;
-    match only(left) {
-        Ok(grid) => Ok(builder.start(grid).done(step)),
-        Err(wrong) => Err((builder, wrong)),
     }
 }
 
