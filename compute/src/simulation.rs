@@ -10,11 +10,13 @@ use crate::engine::{EngineRequest, Input};
 use crate::families::Family;
 use crate::plan::Sharing;
 use crate::report::{Report, Timing, Verification};
-use crate::run::{Computing, InputMemory, Loaded, Options, Progressed, Run, Time, checked};
+use crate::run::{
+    Computing, InputMemory, Loaded, Options, Progressed, Run, Stepping, Time, checked,
+};
 use problem::check::verify::Verify;
 use problem::control::Control;
-use problem::observe::Observer;
-use problem::{Boundary, Depth, Dtype, Error, Grid, Job};
+use problem::observe::{Observer, Snapshot};
+use problem::{Boundary, Depth, Dtype, Error, Grid, Holder, Job, Shape};
 
 /// Steps that are planned for, if nothing is said.
 const STEPS: usize = 1000;
@@ -123,6 +125,92 @@ impl SumSimulation {
         }
     }
 
+    /// Gives the field other values, from which the next steps go on: they are rounded to its element type.
+    ///
+    /// # Errors
+    /// - [`Error::UnknownField`], [`Error::Points`]: there is no such field, or the grid has another shape.
+    /// - [`Error::NotFinite`]: a value is not finite in the element type.
+    /// - [`Error::Split`]: ranks share the grid.
+    /// - [`Error::Driver`] and the like: the device refuses.
+    pub fn set_field(&mut self, name: &str, values: Grid) -> Result<(), Error> {
+        self.check_set(name, values.shape)?;
+        let grid = values.stored_as(self.run.job.dtype)?;
+        grid.check_finite(Holder::Input)?;
+        self.run.session.load(&grid)?;
+        self.run.session.drop_input();
+        self.progressed.changed();
+        Ok(())
+    }
+
+    /// Gives the field values that lie in the memory of the GPU that computes, where they are copied; engines that take grids
+    /// of this machine's memory only (`cpu`, `fft`) have them copied there.
+    ///
+    /// # Errors
+    /// As [`SumSimulation::set_field`]; [`Error::DeviceArray`]: its values are of another type.
+    pub fn set_field_array(&mut self, name: &str, values: &DeviceArray) -> Result<(), Error> {
+        self.check_set(name, values.shape())?;
+        check_type(values, self.run.job.dtype)?;
+        let session = &mut self.run.session;
+        if !session.load_array(values)? {
+            return self.set_field(name, values.download()?);
+        }
+        if !session.knows_finite()? {
+            session.store()?.check_finite(Holder::Input)?;
+        }
+        session.drop_input();
+        self.progressed.changed();
+        Ok(())
+    }
+
+    /// Goes on from the grid that an earlier run left after so many steps.
+    ///
+    /// # Errors
+    /// As [`SumSimulation::set_field`].
+    pub fn go_on(&mut self, values: Grid, done: usize) -> Result<(), Error> {
+        let name = self.name().to_owned();
+        self.set_field(&name, values)?;
+        self.run.options.done = done;
+        self.progressed = Progressed::from(done);
+        Ok(())
+    }
+
+    fn check_set(&self, name: &str, found: Shape) -> Result<(), Error> {
+        self.check_name(name)?;
+        let Loaded { job, options, .. } = &self.run;
+        if options.sharing.is_some() {
+            let reason = "ranks share the grid, which takes no other values between steps";
+            return Err(Error::Split { reason: reason.into() });
+        }
+        if found == job.shape {
+            return Ok(());
+        }
+        Err(Error::Extents { shape: job.shape.to_string(), found: found.to_string() })
+    }
+
+    /// Shows it as it stands to whoever keeps it.
+    ///
+    /// # Errors
+    /// Whatever `look` fails with.
+    pub fn show(
+        &mut self,
+        look: &mut dyn FnMut(&mut dyn Snapshot) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let engine = self.run.engine();
+        let Loaded { job, options, session, .. } = &mut self.run;
+        let (session, control) = (session.as_mut(), &options.control);
+        let computing =
+            Computing::new(job, session, Input::Dropped, control, &mut self.progressed, 0);
+        let mut computing = computing.named(engine, options.field());
+        let mut standing = computing.snapshot();
+        look(&mut *standing)
+    }
+
+    /// What is computed.
+    #[must_use]
+    pub fn job(&self) -> &Job {
+        &self.run.job
+    }
+
     fn check_name(&self, name: &str) -> Result<(), Error> {
         if name == self.name() {
             return Ok(());
@@ -135,8 +223,21 @@ impl SumSimulation {
     #[must_use]
     pub fn report(&self) -> Report {
         let timing = Timing::own(self.progressed.time());
-        self.run.report(self.steps(), timing, Verification::off())
+        let own = self.steps() - self.run.options.done;
+        self.run.report(own, timing, Verification::off())
     }
+}
+
+/// Makes sure that an array on a GPU has values of a type as it is stored.
+fn check_type(array: &DeviceArray, asked: Dtype) -> Result<(), Error> {
+    let own = array.dtype();
+    if own.stored() == asked.stored() {
+        return Ok(());
+    }
+    let reason = format!(
+        "its values are {own}, and {asked} is asked for: convert it on the GPU first, or leave the type out"
+    );
+    Err(Error::DeviceArray { reason })
 }
 
 /// What a [`SumSimulation`] is to be. Whatever is not said is chosen as on the command line: zeros around the
@@ -232,6 +333,20 @@ impl Builder {
         self
     }
 
+    /// Values of step 0, or of those that an earlier run took, instead of what was given before.
+    #[must_use]
+    pub fn start(mut self, grid: Grid) -> Self {
+        self.start = Values::Grid(grid);
+        self
+    }
+
+    /// Steps that an earlier run took: the grid to start from is that after them.
+    #[must_use]
+    pub fn done(mut self, steps: usize) -> Self {
+        self.options.done = steps;
+        self
+    }
+
     /// Who may end a call of [`SumSimulation::step`], and who is told how far it has come.
     #[must_use]
     pub fn control(mut self, control: Control) -> Self {
@@ -252,6 +367,7 @@ impl Builder {
     /// - [`Error::NoDriver`] and the like: there is no GPU for the engine that was asked for.
     pub fn build(self) -> Result<SumSimulation, Error> {
         let Self { job, start, options } = self;
+        let done = options.done;
         let run = match start {
             Values::Grid(grid) => {
                 let grid = Grid::new(grid.shape.axes(), grid.values)?;
@@ -264,18 +380,11 @@ impl Builder {
             }
             Values::Array(array) => {
                 let job = checked(job)?;
-                if array.dtype().stored() != job.dtype.stored() {
-                    let (own, asked) = (array.dtype(), job.dtype);
-                    let reason = format!(
-                        "its values are {own}, and {asked} is asked for: convert it on the GPU first, or leave \
-                         the type out"
-                    );
-                    return Err(Error::DeviceArray { reason });
-                }
+                check_type(&array, job.dtype)?;
                 Run::plan(job, options, InputMemory::Lent)?.load_array(&array)?
             }
         };
-        Ok(SumSimulation { run, progressed: Progressed::new() })
+        Ok(SumSimulation { run, progressed: Progressed::from(done) })
     }
 }
 

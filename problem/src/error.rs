@@ -100,6 +100,22 @@ pub enum Error {
         /// Number of values.
         found: usize,
     },
+    /// A name that no file can have that is to hold these fields.
+    #[error("cannot write {}: {reason}", path.display())]
+    Target {
+        /// The name.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// Values of other extents than a grid's.
+    #[error("the grid has {shape} points, and values of {found} are given")]
+    Extents {
+        /// The extents of the grid.
+        shape: String,
+        /// Those of the values.
+        found: String,
+    },
     /// An array in the memory of a GPU that cannot be taken.
     #[error("the array on a GPU: {reason}")]
     DeviceArray {
@@ -470,6 +486,8 @@ impl Error {
             | Self::NoEngine { .. }
             | Self::SizeAxes { .. }
             | Self::Points { .. }
+            | Self::Extents { .. }
+            | Self::Target { .. }
             | Self::DeviceArray { .. }
             | Self::UnknownField { .. }
             | Self::Array { .. }

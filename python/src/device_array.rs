@@ -13,7 +13,12 @@ use stencil::device::DeviceGrid;
 use crate::dlpack::{self, CUDA, ExportedArray};
 use crate::{arrays, worker};
 
-/// A copy of a field in C order. The copy has ended before anybody has this, so that any stream may read it at once.
+/// A copy of a field in the memory of a GPU, in C order.
+///
+/// The copy has ended before anybody has this, so that any stream may read it at once. Its memory lives as long as it, or anything
+/// that was made of it.
+///
+///     >>> tensor = torch.from_dlpack(simulation.field(device="cuda"))  # doctest: +SKIP
 #[pyclass(frozen, module = "stencil._stencil")]
 pub struct DeviceArray {
     grid: Arc<DeviceGrid>,

@@ -17,6 +17,8 @@ pub const WEIGHTS: &str = "weights are an array of 1 to 3 axes with odd extents 
                            or a name of stencil.catalogue()";
 /// Which systems there are.
 pub const SYSTEM: &str = "stencil.examples() has the names; a path ends in .toml, and the text of a file has several lines";
+/// What files hold, and how pictures are drawn.
+pub const SAVED: &str = "a slice is written as \"z=4\", a range as \"0:1\", \"auto\" or \"each\"";
 /// How an array of a GPU comes to the host.
 pub const TO_HOST: &str = "copy it to the host, as by tensor.cpu() of torch or cupy.asnumpy";
 /// A narrower or smaller grid.
@@ -57,6 +59,19 @@ fn of_plain(error: &Error) -> &'static str {
             "a kernel is wrong, not your input; engine=\"cpu\" does without kernels; please report this"
         }
         Error::Size { .. } => "1 to 3 axes, of at least one point each",
+        Error::Extents { .. } => "give an array of the shape of the field",
+        Error::Target { .. } => {
+            "put {field} into the name, for a file of each field, or take a format that holds many, such as .vti"
+        }
+        Error::Format { .. } => "name a file that ends with one of them",
+        Error::NotBuilt { .. } => "take another format: this package was built without this one",
+        Error::NotFlat { .. } => "a picture has two axes: give slice=\"z=4\", or another format",
+        Error::Slice { .. } => "a slice is written as slice=\"z=4\", a place from 0 on",
+        Error::Checkpoint { foreign: true, .. } => {
+            "make the simulation as the one was made that wrote it, and resume then"
+        }
+        Error::Checkpoint { .. } => "take an earlier checkpoint",
+        Error::Write { .. } => "check the path, its permissions and the free space",
         Error::Points { .. } => "give a value for each point, the last axis fastest",
         Error::DeviceArray { .. } => TO_HOST,
         Error::Array { .. } => {

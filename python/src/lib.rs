@@ -12,12 +12,13 @@ mod device_array;
 mod dlpack;
 mod errors;
 mod help;
-mod looks;
 mod numbers;
 mod planning;
 mod prepared;
 mod process;
+mod recipe;
 mod simulation;
+mod state;
 mod system;
 mod worker;
 
@@ -29,9 +30,11 @@ fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<computation::Computation>()?;
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<system::PySystem>()?;
-    module.add_class::<looks::Looks>()?;
     module.add_class::<device_array::DeviceArray>()?;
     module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
+    module.add_function(wrap_pyfunction!(recipe::described, module)?)?;
+    module.add_function(wrap_pyfunction!(recipe::outline, module)?)?;
+    module.add_function(wrap_pyfunction!(recipe::dtype_name, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(planning::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(planning::weights, module)?)?;

@@ -56,6 +56,10 @@ pub fn plan(
 }
 
 /// A dict from the names of stencils to what each is.
+///
+///     >>> import stencil
+///     >>> "star2d1r" in stencil.catalogue()
+///     True
 #[pyfunction]
 pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let names = PyDict::new(py);
@@ -66,6 +70,10 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// A dict from the names of systems to what each is.
+///
+///     >>> import stencil
+///     >>> "gray-scott" in stencil.examples()
+///     True
 #[pyfunction]
 pub fn examples(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let names = PyDict::new(py);
@@ -76,6 +84,10 @@ pub fn examples(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// The weights of a stencil, a name or weights, as an array of float64, the centre in the middle.
+///
+///     >>> import stencil
+///     >>> stencil.weights("star1d1r").shape
+///     (3,)
 #[pyfunction]
 pub fn weights(py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let stencil = choices::stencil(name)?;

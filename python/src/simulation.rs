@@ -126,13 +126,14 @@ pub struct PySimulation;
 #[pymethods]
 impl PySimulation {
     #[new]
-    #[pyo3(signature = (weights, u, portions, options))]
+    #[pyo3(signature = (weights, u, portions, options, done = 0))]
     fn new(
         py: Python<'_>,
         weights: &Bound<'_, PyAny>,
         u: &Bound<'_, PyAny>,
         portions: Option<Bound<'_, PyAny>>,
         options: &Bound<'_, PyDict>,
+        done: usize,
     ) -> PyResult<PyClassInitializer<Self>> {
         let stencil = choices::stencil(weights)?;
         let choices = Choices::read(py, options.extract::<Arguments>()?)?;
@@ -145,7 +146,7 @@ impl PySimulation {
                 let grid = array.grid()?;
                 Worker::start(py, move |control| {
                     let job = choices.job(stencil.clone(), grid.shape, grid.dtype(), portions)?;
-                    choices.builder(Simulation::new(stencil, grid), job, control).build()
+                    choices.builder(Simulation::new(stencil, grid), job, control).done(done).build()
                 })?
             }
             // The array is copied when this is done; its producer keeps it until then.

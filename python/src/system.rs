@@ -1,82 +1,68 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `stencil.System`: a system of fields, as its file describes it.
+//! `stencil.System`: a system of fields, as its description has it.
 
-use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use stencil::Simulation;
 use stencil::engine::EngineRequest;
-use stencil::system::{Description, examples};
-use stencil::{Error, Simulation, System};
 
 use crate::choices::named;
 use crate::computation::Computation;
+use crate::numbers::count;
+use crate::recipe::Recipe;
+use crate::state;
 use crate::worker::Worker;
-use crate::{errors, help};
-
-/// Where a system is described.
-enum Source {
-    File(PathBuf),
-    Text(String),
-    Example(&'static examples::Example),
-}
 
 /// A system of fields.
 #[pyclass(frozen, subclass, extends = Computation, name = "System", module = "stencil._stencil")]
-pub struct PySystem;
+pub struct PySystem {
+    recipe: Mutex<Recipe>,
+}
 
 #[pymethods]
 impl PySystem {
-    /// `source` is the name of an example, a path that ends in `.toml`, or the text itself.
+    /// `recipe` is what [`Recipe::read`] takes, `left` what `_state` gave.
     #[new]
-    #[pyo3(signature = (source, engine))]
+    #[pyo3(signature = (recipe, engine, every, left = None))]
     fn new(
         py: Python<'_>,
-        source: &Bound<'_, PyAny>,
+        recipe: &Bound<'_, PyTuple>,
         engine: &Bound<'_, PyAny>,
+        every: Option<Bound<'_, PyAny>>,
+        left: Option<Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let engine: EngineRequest = named("engine", engine)?;
-        let source = Source::of(source)?;
+        let every = every.map(|every| count("totals_every", &every, 1)).transpose()?;
+        let recipe = Recipe::read(recipe)?;
+        let left = left.map(|left| state::read(&left)).transpose()?;
+        let made = recipe.clone();
         let worker = Worker::start(py, move |control| {
-            let system = source.read()?;
-            Simulation::of(&system).engine(engine).control(control).build()
+            let mut builder = Simulation::of(&made.system()?).engine(engine).control(control);
+            if let Some(every) = every {
+                builder = builder.series(every);
+            }
+            if let Some(left) = left {
+                builder = builder.state(left);
+            }
+            builder.build()
         })?;
-        Ok(PyClassInitializer::from(Computation::new(worker)).add_subclass(Self))
-    }
-}
-
-impl Source {
-    fn of(source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let is_text = source.extract::<String>();
-        let Ok(text) = is_text else {
-            let path = source.extract();
-            return path.map(Self::File).map_err(|_| {
-                errors::of_type("source", source, "a name, a path or a text", help::SYSTEM)
-            });
-        };
-        if text.contains('\n') {
-            return Ok(Self::Text(text));
-        }
-        if text.ends_with(".toml") {
-            return Ok(Self::File(text.into()));
-        }
-        examples::find(&text).map(Self::Example).ok_or_else(|| {
-            let known: Vec<&str> = examples::EXAMPLES.iter().map(|example| example.name).collect();
-            let text = format!("there is no system '{text}'; there is {}", known.join(", "));
-            errors::input(source.py(), &text, help::SYSTEM)
-        })
+        let own = Self { recipe: Mutex::new(recipe) };
+        Ok(PyClassInitializer::from(Computation::new(worker)).add_subclass(own))
     }
 
-    /// The system; files that it names lie beside its own, or in the folder where Python runs.
-    fn read(&self) -> Result<System, Error> {
-        let here = Path::new("");
-        match self {
-            Self::File(path) => {
-                System::new(&Description::read(path)?, path.parent().unwrap_or(here))
-            }
-            Self::Text(text) => System::new(&Description::parse("the text", text)?, here),
-            Self::Example(example) => {
-                System::new(&Description::parse(example.name, example.text)?, here)
-            }
-        }
+    /// What it is made of.
+    fn _recipe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.recipe.lock().unwrap_or_else(PoisonError::into_inner).written(py)
+    }
+
+    /// Gives a constant another value, an expression.
+    fn _set_parameter(own: PyRef<'_, Self>, name: String, value: String) -> PyResult<()> {
+        let (py, computation) = (own.py(), own.as_super());
+        let (to, text) = (name.clone(), value.clone());
+        computation.worker().ask(py, move |simulation| simulation.set_parameter(&to, text))?;
+        own.recipe.lock().unwrap_or_else(PoisonError::into_inner).parameter(&name, value);
+        Ok(())
     }
 }

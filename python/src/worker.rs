@@ -7,7 +7,7 @@
 
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use stencil::Error;
-use stencil::control::{Control, Stop};
+use stencil::control::{Control, Meter, Progress, Stop, Work};
 
 use crate::{errors, process};
 
@@ -31,8 +31,34 @@ pub struct Worker<T> {
     thread: Option<JoinHandle<()>>,
     /// Asks the computation to stop.
     stop: Arc<AtomicBool>,
+    /// How many steps of those that were asked for are done.
+    reached: Arc<AtomicUsize>,
     /// The process that has the thread.
     process: u32,
+}
+
+/// Notes how far steps have come.
+struct Told(Arc<AtomicUsize>);
+
+/// Notes it for one piece of work.
+struct Noted(Option<Arc<AtomicUsize>>);
+
+impl Progress for Told {
+    fn begin(&self, work: Work, _: usize) -> Box<dyn Meter> {
+        let own = (work == Work::Computing).then(|| Arc::clone(&self.0));
+        if let Some(reached) = &own {
+            reached.store(0, Ordering::Relaxed);
+        }
+        Box::new(Noted(own))
+    }
+}
+
+impl Meter for Noted {
+    fn reached(&mut self, done: usize) {
+        if let Some(reached) = &self.0 {
+            reached.store(done, Ordering::Relaxed);
+        }
+    }
 }
 
 impl<T: 'static> Worker<T> {
@@ -42,7 +68,9 @@ impl<T: 'static> Worker<T> {
         make: impl FnOnce(Control) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let control = Control { stop: Stop::from(Arc::clone(&stop)), progress: None };
+        let reached = Arc::new(AtomicUsize::new(0));
+        let told: Arc<dyn Progress> = Arc::new(Told(Arc::clone(&reached)));
+        let control = Control { stop: Stop::from(Arc::clone(&stop)), progress: Some(told) };
         let (tasks, queue) = mpsc::channel::<Task<T>>();
         let (made, answer) = mpsc::channel();
         let work = move || match make(control) {
@@ -58,8 +86,8 @@ impl<T: 'static> Worker<T> {
             Some(pool) => thread.spawn(move || pool.install(work))?,
         };
         let process = std::process::id();
-        let worker = Self { tasks: Some(tasks), thread: Some(thread), stop, process };
-        wait(py, &worker.stop, answer)?;
+        let worker = Self { tasks: Some(tasks), thread: Some(thread), stop, reached, process };
+        wait(py, &worker.stop, answer, |_| Ok(()))?;
         Ok(worker)
     }
 
@@ -68,6 +96,16 @@ impl<T: 'static> Worker<T> {
         &self,
         py: Python<'_>,
         task: impl FnOnce(&mut T) -> Result<R, Error> + Send + 'static,
+    ) -> PyResult<R> {
+        self.ask_and_tell(py, task, |_| Ok(()))
+    }
+
+    /// As [`Worker::ask`]; meanwhile `told` hears now and then how many steps are done, and ends them if it raises.
+    pub fn ask_and_tell<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        task: impl FnOnce(&mut T) -> Result<R, Error> + Send + 'static,
+        mut told: impl FnMut(usize) -> PyResult<()>,
     ) -> PyResult<R> {
         if !self.is_here() {
             let text = format!(
@@ -81,7 +119,8 @@ impl<T: 'static> Worker<T> {
         let task: Task<T> = Box::new(move |computation| drop(done.send(task(computation))));
         // Where the thread is gone, so is the answer.
         let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
-        wait(py, &self.stop, answer)
+        self.reached.store(0, Ordering::Relaxed);
+        wait(py, &self.stop, answer, |_| told(self.reached.load(Ordering::Relaxed)))
     }
 }
 
@@ -119,6 +158,7 @@ fn wait<R: Send>(
     py: Python<'_>,
     stop: &AtomicBool,
     mut answer: Receiver<Result<R, Error>>,
+    mut told: impl FnMut(Python<'_>) -> PyResult<()>,
 ) -> PyResult<R> {
     let mut raised = None;
     loop {
@@ -128,7 +168,7 @@ fn wait<R: Send>(
             (Err(RecvTimeoutError::Timeout), again) => {
                 answer = again;
                 if raised.is_none() {
-                    raised = py.check_signals().err();
+                    raised = py.check_signals().and_then(|()| told(py)).err();
                     stop.store(raised.is_some(), Ordering::Relaxed);
                 }
                 continue;

@@ -36,6 +36,8 @@ have raises `TypeError`. While steps are taken other threads of Python run, and 
 """
 
 from . import _stencil
+from ._computations import Simulation, System, _options
+from ._fields import Field, Parameters
 from ._stencil import DeviceArray, __version__, catalogue, examples, weights
 from .errors import (
     DeviceError,
@@ -52,10 +54,12 @@ __all__ = [
     "DeviceArray",
     "DeviceError",
     "Error",
+    "Field",
     "FileError",
     "InputError",
     "NotFiniteError",
     "OutOfMemoryError",
+    "Parameters",
     "Simulation",
     "StoppedError",
     "System",
@@ -69,16 +73,8 @@ __all__ = [
 ]
 
 
-def _options(boundary, dtype, engine, kernel, fuse, chain, jump):
-    return {
-        "boundary": boundary,
-        "dtype": dtype,
-        "engine": engine,
-        "kernel": kernel,
-        "fuse": fuse,
-        "chain": chain,
-        "jump": jump,
-    }
+for _each in (Field, Parameters, Simulation, System):
+    _each.__module__ = __name__
 
 
 def run(
@@ -122,72 +118,6 @@ def run(
     """
     options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
     return _stencil.run(weights, u, steps, verify, options)
-
-
-class Simulation(_stencil.Simulation):
-    """A stencil on an array, as many steps at a time as you like.
-
-    The array is copied to where it is computed, and may change or go afterwards. The arguments are those of `run` and of
-    `help(stencil)`; `portions` says how many steps will be asked for at a time, about: it decides what is fastest.
-
-    `step(steps=1)` takes steps; `observe(steps, every)` is a loop that takes them, and looks every so many. `field()` is
-    the array as it is now, of numpy; `field(device="cuda")` is a `DeviceArray`, a copy in the memory of the GPU for torch,
-    CuPy and others. `steps` counts what is done, `fields` has the names, `report()` and `print` say what computes, and
-    how fast. Any thread may use it, but only the process that made it.
-
-    Raises what `run` raises, here or in `step`; after a `NotFiniteError` of `step` the values are of no use.
-
-        >>> import numpy as np, stencil
-        >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
-        >>> for now in rod.observe(steps=4, every=2):
-        ...     print(now.steps, now.field().max())
-        2 6.0
-        4 4.375
-    """
-
-    __slots__ = ()
-
-    def __new__(
-        cls,
-        weights,
-        u,
-        *,
-        boundary="zero",
-        dtype=None,
-        engine="auto",
-        kernel=None,
-        fuse=None,
-        chain=None,
-        jump=None,
-        portions=None,
-    ):
-        options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
-        return super().__new__(cls, weights, u, portions, options)
-
-
-class System(_stencil.System):
-    """A system of fields: equations with stencils, media that vary, sources, terms that are not linear.
-
-    `source` is the name of an example (`examples()`), a path that ends in `.toml`, or the text of such a file, which also
-    says the grid, its spacing, the time step and their units. `engine` is that of `run`.
-
-    `step(steps=1)`, `observe(steps, every)`, `steps`, `fields`, `field(name)` and `report()` are those of `Simulation`. `records()` is what receivers recorded: a row for the start and for each step, the
-    time and then the value at each receiver.
-
-    Raises `InputError` for a mistake in the text, with its line and column in `facts`, `FileError` for a file that
-    cannot be read, and what `run` raises.
-
-        >>> import stencil
-        >>> spots = stencil.System("gray-scott", engine="cpu")
-        >>> spots.step(10)
-        >>> spots.fields
-        ['u', 'v']
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, source, *, engine="auto"):
-        return super().__new__(cls, source, engine)
 
 
 def plan(

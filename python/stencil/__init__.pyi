@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, overload
 
@@ -22,10 +22,12 @@ __all__ = [
     "DeviceArray",
     "DeviceError",
     "Error",
+    "Field",
     "FileError",
     "InputError",
     "NotFiniteError",
     "OutOfMemoryError",
+    "Parameters",
     "Simulation",
     "StoppedError",
     "System",
@@ -48,6 +50,11 @@ _Device = Literal["cpu", "cuda"]
 # Besides "constant=V", "flux=G", "robin=A,B,C" and texts such as "x:periodic,y-:edge".
 _Kind = Literal["zero", "periodic", "reflect", "symmetric", "edge", "odd", "odd-reflect"]
 _Boundary = _Kind | str | dict[str, str]
+# True shows how far steps have come; a function is told how many of how many are done.
+_Progress = bool | Callable[[int, int], object]
+# What fields, coefficients and masks are made of: a number, an expression, an array, or a function of coordinates.
+_Values = ArrayLike | "_OnDevice" | Callable[..., ArrayLike]
+_Number = float | str
 
 class _OnDevice(Protocol):
     """An array of a GPU, of torch, CuPy or others, that gives itself by DLPack."""
@@ -90,11 +97,72 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
+class Field(np.lib.mixins.NDArrayOperatorsMixin):
+    """A field of a computation as it is now, without values of its own."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any) -> Any: ...
+    def __setitem__(self, key: Any, value: ArrayLike) -> None: ...
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any: ...
+
+class Parameters(MutableMapping[str, float]):
+    """The constants of a system, by name."""
+
+    def __getitem__(self, name: str) -> float: ...
+    def __setitem__(self, name: str, value: _Number) -> None: ...
+    def __delitem__(self, name: str) -> None: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+
 class _Computation:
-    def step(self, steps: int = 1) -> None: ...
-    def observe(self, steps: int, every: int) -> Iterator[Self]: ...
+    def step(self, steps: int = 1, *, progress: _Progress = False) -> None: ...
+    def observe(
+        self, steps: int, every: int, *, last: bool = False, progress: _Progress = False
+    ) -> Iterator[Self]: ...
     @property
     def steps(self) -> int: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    def __getitem__(self, key: str | tuple[str, int]) -> Field: ...
+    def __setitem__(self, key: str | tuple[str, int], value: _Values | Field) -> None: ...
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def checkpoint(self, path: str | PathLike[str]) -> None: ...
+    def resume(self, path: str | PathLike[str]) -> None: ...
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        fields: str | Sequence[str] | None = None,
+        slice: str | None = None,
+        stride: int = 1,
+        colours: str = "viridis",
+        range: str = "auto",
+    ) -> list[str]: ...
+    def picture(
+        self,
+        field: str | None = None,
+        *,
+        slice: str | None = None,
+        stride: int = 1,
+        colours: str = "viridis",
+        range: str = "auto",
+    ) -> bytes: ...
+    def copy(self) -> Self: ...
+    # A Dataset; `xarray` need not be there.
+    def to_xarray(self) -> Any: ...
     @property
     def fields(self) -> list[str]: ...
     @overload
@@ -122,7 +190,26 @@ class Simulation(_Computation):
     ) -> Simulation: ...
 
 class System(_Computation):
-    def __new__(cls, source: str | PathLike[str], *, engine: _Engine = "auto") -> System: ...
+    def __new__(
+        cls,
+        source: str | PathLike[str] | Mapping[str, Any],
+        *,
+        parameters: Mapping[str, _Number] | None = None,
+        fields: Mapping[str, _Values | Mapping[str, Any]] | None = None,
+        coefficients: Mapping[str, _Values | Mapping[str, Any]] | None = None,
+        solid: _Values | None = None,
+        size: int | Sequence[int] | None = None,
+        spacing: _Number | Sequence[_Number] | None = None,
+        dtype: _Dtype | DTypeLike | None = None,
+        dt: _Number | None = None,
+        totals_every: int | None = None,
+        engine: _Engine = "auto",
+    ) -> System: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    @parameters.setter
+    def parameters(self, values: Mapping[str, _Number]) -> None: ...
+    def series(self) -> NDArray[Any]: ...
 
 def plan(
     weights: str | ArrayLike,

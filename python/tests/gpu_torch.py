@@ -8,6 +8,7 @@ where they are installed. With `STENCIL_LIBRARY=FILE` the package is that of thi
 Prints a line `OK ...` for each thing that holds, and times; ends with 0, or with the first mistake.
 """
 
+import pickle
 import sys
 import time
 
@@ -261,9 +262,61 @@ def with_cupy(driver):
     ok("cupy: in, and out by DLPack and by __cuda_array_interface__")
 
 
+def objects(driver):
+    """Systems of arrays of the GPU, changed between their steps, beside the engine `cpu`; a simulation's field, which never
+    goes through the host."""
+    try:
+        import torch
+    except ImportError:
+        print("torch is not installed: systems of tensors are not tried")
+        return
+    u, past, v = (torch.rand(400, 600, device="cuda", dtype=torch.float64) for _ in range(3))
+
+    def made(engine, move):
+        return stencil.System({
+            "time": {"dt": "0.25/r"},
+            "constants": {"r": 1},
+            "stencils": {"laplace": {"derivative": "laplace", "order": 2}},
+            "coefficients": {"c": move(v)},
+            "fields": {"p": {"start": move(u), "before": move(past), "keep": move((v > 0.9).double()),
+                             "next": "2*p - prev(p) + (dt*c)^2*laplace(p) + 0.01*sin(t)"}},
+            "totals": {"mass": "sum(p)"},
+        }, engine=engine, totals_every=2)  # fmt: skip
+
+    there, here = made("cuda", lambda each: each), made("cpu", lambda each: each.cpu().numpy())
+    for own, move in [(there, lambda each: each), (here, lambda each: each.cpu().numpy())]:
+        own.step(5)
+        own.parameters["r"] = 2
+        own.step(4)
+        own["p"] = move(past)
+        own["p", 1] = move(u)
+        own["p"][3:50, ::2] = 0.5
+        own.step(6)
+    for other in [there, there.copy(), pickle.loads(pickle.dumps(there))]:
+        other.step(3)
+        if other is there:
+            here.step(3)
+        close(other.field("p"), here.field("p"), "float64", "a system of tensors")
+        assert other.time == here.time and other.steps == 18
+    close(there.series()["mass"], here.series()["mass"], "float64", "totals")
+    there.checkpoint("/tmp/objects.state")
+    ok("torch: a system of tensors, changed between steps, copied, pickled and kept")
+
+    u = torch.rand(10240, 10240, device="cuda")
+    simulation = stencil.Simulation("star2d1r", u, engine="cuda")
+    simulation["u"] = u
+    np.testing.assert_array_equal(simulation.field(), u.cpu().numpy())
+    took = seconds(lambda: simulation.__setitem__("u", u))
+    print(f"a field of {tuple(u.shape)} set from a tensor: {1e3 * took:.2f} ms")
+    took = seconds(lambda: there.__setitem__("p", past))
+    print(f"a field of a system of (400, 600) set from a tensor: {1e3 * took:.2f} ms")
+    took = seconds(lambda: there.parameters.__setitem__("r", 2))
+    print(f"a parameter of it set: {1e3 * took:.2f} ms")
+
+
 if __name__ == "__main__":
     engines()
     gpu = Driver()
-    for part in [by_hand, keeps_memory, times, with_torch, with_cupy]:
+    for part in [by_hand, keeps_memory, times, with_torch, with_cupy, objects]:
         part(gpu)
     print("all right")

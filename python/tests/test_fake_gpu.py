@@ -135,6 +135,41 @@ except stencil.NotFiniteError as refused:
     assert "(0, 0)" in str(refused), refused
 else:
     raise AssertionError("taken")
+# Fields, coefficients and masks of systems, and values that are set between steps.
+u, v = noise(30, 50, dtype="f4"), noise(30, 50, dtype="f4") + 1
+on_device = lambda array: Producer(array.shape, None, address=array.ctypes.data, dtype=(2, 32, 1))
+mask = (v > 1.5).astype("f4")
+text = lambda u, v, mask: {
+    "coefficients": {"v": v},
+    "fields": {"u": {"start": u, "before": u, "keep": mask, "next": "u + v + 0*prev(u)"}},
+}
+producers = [on_device(each) for each in (u, v, mask)]
+there, here = stencil.System(text(*producers), engine="cpu"), stencil.System(text(u, v, mask), engine="cpu")
+assert all(each.given == each.freed > 0 for each in producers)
+for own in (there, here):
+    own.step(2)
+np.testing.assert_array_equal(there.field(), here.field())
+for own in (there, simulation, stencil.Simulation("star2d2r", u, engine="cpu")):
+    values_then = noise(30, 50, dtype="f4") + 3
+    wide = own.field().dtype == np.float64
+    given = values_then.astype("f8") if wide else values_then
+    producer = Producer((30, 50), None, address=given.ctypes.data, dtype=(2, 64 if wide else 32, 1))
+    own["u"] = producer
+    assert producer.given == producer.freed == 1
+    np.testing.assert_array_equal(own["u"], given)
+there["u", 1] = on_device(u)
+np.testing.assert_array_equal(there["u", 1], u)
+narrow, infinite = u[:, :40].copy(), np.full((30, 50), np.nan, "f4")
+for wrong in [on_device(narrow), on_device(infinite)]:
+    for own in (there, stencil.Simulation("star2d2r", u, engine="cpu")):
+        try:
+            own["u"] = wrong
+        except stencil.Error:
+            pass
+        else:
+            raise AssertionError("taken")
+del there, here, own, simulation, producers, producer, wrong
+gc.collect()
 # Whatever was taken of the driver was given back.
 assert (cuda.fake_allocated(), cuda.fake_retained(), cuda.fake_pushed()) == (0, 0, 0)
 print("right")

@@ -5,6 +5,7 @@ Python 3.14. They have none of the threads of their parent."""
 import gc
 import multiprocessing
 import os
+import pickle
 import time
 
 import numpy as np
@@ -136,7 +137,11 @@ def uses_that_of_its_parent():
     told = []
     for own in made.values():
         reads = [lambda own=own, name=name: getattr(own, name) for name in ("steps", "fields")]
-        for use in [own.step, lambda own=own: own.field("u"), own.report, own.__str__, *reads]:
+        changes = [
+            lambda own=own: own.__setitem__("u", 1), lambda own=own: own["u"][:], own.copy, own._repr_html_,
+            lambda own=own: pickle.dumps(own), lambda own=own: own.checkpoint("no.state"),
+        ]  # fmt: skip
+        for use in [own.step, lambda own=own: own.field("u"), own.report, own.__str__, *reads, *changes]:
             with pytest.raises(RuntimeError) as caught:
                 use()
             told.append(str(caught.value))
@@ -151,7 +156,7 @@ def test_a_simulation_of_the_parent_is_refused_and_may_go():
     made["system"] = stencil.System("gray-scott", engine="cpu")
     made["run"].step(2)
     told = in_a_child(uses_that_of_its_parent)
-    assert len(told) == 12
+    assert len(told) == 24
     for text in told:
         assert f"belongs to the process {os.getpid()} that made it" in text and "\nhelp: make the simulation in" in text
     # The parent's own goes on.

@@ -96,7 +96,7 @@ OF_TYPE = [
     (lambda: made(portions="many"), "portions must be a whole number, not str"),
     (lambda: made().step(0.5), "steps must be a whole number, not float"),
     (lambda: made().observe(4, 2.0), "every must be a whole number, not float"),
-    (lambda: stencil.System(7), "source must be a name, a path or a text, not int"),
+    (lambda: stencil.System(7), "source must be a name, a path, a text or a dict, not int"),
     (lambda: stencil.System("gray-scott", engine=7), "engine must be a name, not int"),
     (lambda: stencil.plan("star2d1r", None), "shape must be a whole number, not NoneType"),
     (lambda: stencil.plan("star2d1r", (64, 6.4)), "shape must be a whole number, not float"),

@@ -4,7 +4,9 @@ a choice has in the library."""
 
 import ast
 import inspect
+import os
 import pathlib
+import sys
 
 import numpy as np
 import pytest
@@ -118,7 +120,8 @@ def functions():
 @pytest.mark.parametrize("name, stated, own", list(functions()), ids=lambda value: value if isinstance(value, str) else "")
 def test_arguments_are_those_of_the_package(name, stated, own):
     parameters = inspect.signature(own).parameters.values()
-    found = {each.name: each.default for each in parameters if each.name not in ("self", "cls")}
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    found = {each.name: each.default for each in parameters if each.name not in ("self", "cls") and each.kind not in several}
     assert arguments(stated) == found
 
 
@@ -136,3 +139,95 @@ def test_what_is_called_has_every_argument_explained_and_an_example(own):
         assert argument in text or argument in inspect.getdoc(stencil), argument
     for part in [">>> ", "Raises"]:
         assert part in text, part
+
+
+TYPED = '''
+import numpy as np
+import stencil
+
+u = np.ones((9, 9), np.float32)
+own = stencil.Simulation("star2d1r", u, boundary={"x": "periodic"}, dtype=np.float64)
+own["u"] = 3
+own["u"] = u
+own["u"] = lambda x, y: np.sin(x) * y
+own["u"][2:3] = 1
+own.step(3, progress=print)
+reveal_type(own.copy())
+reveal_type(own.field())
+reveal_type(own.field("u", device="cuda"))
+reveal_type(own["u"])
+reveal_type(own["u"] + 1)
+for now in own.observe(10, 5, last=True, progress=True):
+    reveal_type(now)
+names = own.save("u_{step}.vti", fields=["u"], stride=2)
+reveal_type(names)
+spots = stencil.System("gray-scott", parameters={"feed": 0.04, "kill": "2*feed"}, fields={"u": u, "v": {"start": "x"}})
+spots.parameters["feed"] = 0.03
+spots.parameters["kill"] = "feed"
+spots["u", 1] = u
+reveal_type(spots.parameters["feed"])
+reveal_type(spots.totals())
+stencil.System({"fields": {"u": {"start": u, "next": "u"}}}, dt=0.5, size=(9, 9), spacing=["1", 2.0], solid=u > 2)
+try:
+    own.step(2)
+except stencil.NotFiniteError as error:
+    reveal_type(error.help)
+'''
+
+REVEALED = [
+    "Simulation",
+    "ndarray",
+    "DeviceArray",
+    "Field",
+    "Any",
+    "Simulation",
+    "list[",
+    "float",
+    "dict[",
+    "str",
+]
+
+WRONG = [
+    'stencil.run("star2d1r", u, "3")',
+    'stencil.run("star2d1r", u, 3, engine="gpu")',
+    'own.step(3, progress="yes")',
+    "own[3]",
+    'own.save(3)',
+    'spots.parameters["feed"] = None',
+    'stencil.System("gray-scott", parameters=[1])',
+    'stencil.System("gray-scott", steps=3)',
+    'own.field("u", device="tpu")',
+]
+
+
+def checked(tmp_path, text):
+    api = pytest.importorskip("mypy.api")
+    path = tmp_path / "typed.py"
+    path.write_text(text)
+    folder = pathlib.Path(stencil.__file__).parent
+    before = dict(os.environ)
+    os.environ["MYPYPATH"] = str(folder.parent)
+    try:
+        told, failed, _ = api.run([str(path), "--strict", "--no-color-output", "--hide-error-context",
+                                   "--cache-dir", str(tmp_path), "--python-executable", sys.executable])  # fmt: skip
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    assert not failed, failed
+    return told.splitlines()
+
+
+def test_the_types_are_those_of_what_users_write(tmp_path):
+    told = checked(tmp_path, TYPED)
+    assert not [line for line in told if " error: " in line], "\n".join(told)
+    revealed = [line.split('Revealed type is "')[1] for line in told if "Revealed type" in line]
+    assert len(revealed) == len(REVEALED)
+    for found, expected in zip(revealed, REVEALED):
+        assert expected in found, (found, expected)
+
+
+def test_mistakes_are_seen_before_they_run(tmp_path):
+    told = checked(tmp_path, TYPED + "\n".join(WRONG) + "\n")
+    first = TYPED.count("\n") + 1
+    lines = {int(line.split(":")[1]) for line in told if " error: " in line}
+    assert lines == set(range(first, first + len(WRONG))), "\n".join(told)

@@ -34,8 +34,8 @@ fn beginning(system: &System) -> u128 {
     for (start, levels) in starts {
         kept += levels as u128 * points * system.dtype.bytes() as u128;
         match start {
-            // Whoever computes and whoever drives that have a copy of the system each.
-            Start::Values(grid, _) => kept += 2 * bytes(grid),
+            // Whoever computes and whoever drives that share it; walls change a copy.
+            Start::Values(grid, _) => kept += bytes(grid),
             Start::Expression(node) => random = random.max(seeds(node)),
         }
     }
@@ -93,8 +93,8 @@ mod tests {
         assert_eq!(beginning(&fields(5, 1000, "random(1) + random(2) + random(1)", true)), 56_000);
         let mut given = fields(2, 1000, "1", true);
         let grid = Grid::random(given.shape, Dtype::F32, 3).unwrap();
-        given.fields[0].start = Start::Values(grid, Losses::default());
-        assert_eq!(beginning(&given), 16_000 + 8000);
+        given.fields[0].start = Start::Values(grid.into(), Losses::default());
+        assert_eq!(beginning(&given), 16_000 + 4000);
     }
 
     #[test]

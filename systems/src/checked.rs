@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::repeat_n;
 use std::path::Path;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use transform::Stencil;
@@ -19,6 +20,7 @@ use super::expression::{
     Array, Function, Node, PlaceOf, Purpose, Scope, is_name, is_taken, is_value,
 };
 use super::integrate::{self, Rate};
+use super::origin::Origin;
 use super::parts::{
     Beside, Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Whole,
     Work, index,
@@ -92,6 +94,9 @@ pub struct System {
     /// The systems beside which it is computed by one kernel, if it is.
     #[serde(skip)]
     pub(super) beside: Option<Beside>,
+    /// What it was made of; of a rank's part nothing.
+    #[serde(skip)]
+    pub(super) source: Option<Arc<Origin>>,
 }
 
 impl System {
@@ -153,6 +158,7 @@ impl System {
             jump: Depth::Auto,
             warnings: Vec::new(),
             beside: None,
+            source: None,
         };
         let solid = description.solid.as_ref().map(|_| description.coefficients.len());
         system.totals = Totals::new(&description.totals, &mut scope, solid)?;
@@ -518,14 +524,14 @@ impl System {
         (scope, purpose): (&Scope, Purpose),
         folder: &Path,
     ) -> Result<Start, Error> {
-        let grid = match text {
+        let grid: Arc<Grid> = match text {
             StartText::Expression(text) => {
                 return Ok(Start::Expression(scope.number(text, purpose)?));
             }
             StartText::File(name) => {
-                npy::read_grid(&folder.join(name.as_str()), self.shape.dims())?
+                npy::read_grid(&folder.join(name.as_str()), self.shape.dims())?.into()
             }
-            StartText::Values(grid) => grid.clone(),
+            StartText::Values(grid) => Arc::clone(grid),
         };
         if grid.shape != self.shape {
             let (found, shape) = (grid.shape, self.shape);
@@ -545,9 +551,9 @@ impl System {
         if self.dtype.stored() == grid.dtype() {
             return Ok(Start::Values(grid, Losses::default()));
         }
-        let stored = grid.clone().stored_as(self.dtype)?;
+        let stored = Grid::clone(&grid).stored_as(self.dtype)?;
         let losses = losses(&stored);
-        Ok(Start::Values(stored, losses))
+        Ok(Start::Values(stored.into(), losses))
     }
 
     /// A boundary with its constants as they are stored, and expressions for some purpose.

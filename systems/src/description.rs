@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
+use std::sync::Arc;
 
 use transform::Stencil;
 
@@ -77,7 +78,7 @@ pub enum StartText {
     /// A `.npy` file.
     File(Text),
     /// These values.
-    Values(Grid),
+    Values(Arc<Grid>),
 }
 
 /// A field.
@@ -609,7 +610,7 @@ impl From<f64> for StartText {
 
 impl From<Grid> for StartText {
     fn from(values: Grid) -> Self {
-        Self::Values(values)
+        Self::Values(values.into())
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a checked system consists of.
 
+use std::sync::Arc;
+
 use super::expression::{Array, Node};
 use super::text::Text;
 use problem::check::rounded::Losses;
@@ -95,7 +97,7 @@ pub struct Whole {
 pub enum Start {
     Expression(Node),
     /// As they are stored, and what that made of them.
-    Values(Grid, Losses),
+    Values(Arc<Grid>, Losses),
 }
 
 /// Of a system that another rank sent: ranks are sent the values themselves.

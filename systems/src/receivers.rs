@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::at::Places;
 use super::checked::System;
 use super::description::{Description, RecordText};
 use super::evaluate::{self, Evaluator, Plain};
 use super::expression::{Array, Node, Purpose, Scope};
+use super::origin::Origin;
 use super::parts::{Receiver, Recorded, Start, Trace, Work, index};
 use super::places::one_point;
 use problem::{Dtype, Error, Grid, Region, Shape};
@@ -23,6 +24,7 @@ impl System {
     pub fn new(description: &Description, folder: &Path) -> Result<Self, Error> {
         let (mut system, scope) = Self::without_receivers(description, folder)?;
         system.receive(description, &scope, folder)?;
+        system.source = Some(Arc::new(Origin::new(description, folder, &scope)));
         Ok(system)
     }
 

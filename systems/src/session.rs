@@ -2,6 +2,7 @@
 //! What an engine of systems does.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::checked::System;
@@ -181,7 +182,7 @@ pub struct Copies<'a> {
     /// Of each field its levels, the present one first.
     pub fields: Vec<Vec<Grid>>,
     /// The coefficients.
-    pub coefficients: Cow<'a, [Grid]>,
+    pub coefficients: Cow<'a, [Arc<Grid>]>,
 }
 
 impl Values for Copies<'_> {

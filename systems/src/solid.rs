@@ -81,7 +81,7 @@ impl System {
             values.push(f64::from(u8::from(is_solid)));
         }
         let mask = Grid { shape: grid.shape, values: problem::Values::F64(values) };
-        Ok(Start::Values(mask.stored_as(self.dtype)?, Losses::default()))
+        Ok(Start::Values(mask.stored_as(self.dtype)?.into(), Losses::default()))
     }
 
     /// Whether some point is not solid: of most systems one of the first that are looked at, which lie all over the grid.

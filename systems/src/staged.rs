@@ -90,6 +90,7 @@ impl System {
             program,
             warnings: Vec::new(),
             beside: self.beside.clone(),
+            source: None,
             ..*self
         }
     }

@@ -2,6 +2,7 @@
 //! The values that a system starts with.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -20,9 +21,9 @@ pub struct StartValues {
     /// Steps that an earlier run took.
     pub step: usize,
     /// Of each coefficient.
-    pub coefficients: Vec<Grid>,
+    pub coefficients: Vec<Arc<Grid>>,
     /// Of each field its levels, the present one first.
-    pub fields: Vec<Vec<Grid>>,
+    pub fields: Vec<Vec<Arc<Grid>>>,
     /// Coefficients that the element type cannot hold.
     pub rounded: Vec<RoundedCoefficient>,
 }
@@ -43,7 +44,7 @@ impl StartValues {
         let mut take = |field: &Field, level: usize| {
             let found = arrays.remove(&(field.name.clone(), level));
             let right = |grid: &Grid| grid.shape == system.shape && grid.dtype() == system.dtype;
-            found.filter(right).ok_or_else(|| Error::UnknownField {
+            found.filter(right).map(Arc::new).ok_or_else(|| Error::UnknownField {
                 name: format!("{}, {level} steps before", field.name),
                 known: arrays.keys().map(|(name, _)| name.clone()).collect(),
             })
@@ -68,7 +69,7 @@ impl StartValues {
                 let start = given.unwrap_or(&field.start);
                 known.grid(system, start, level, &field.name).map(|(grid, _)| grid)
             };
-            (0..field.levels).map(level).collect::<Result<Vec<Grid>, Error>>()
+            (0..field.levels).map(level).collect::<Result<Vec<_>, Error>>()
         };
         let fields = system.fields.iter().map(field).collect::<Result<_, _>>()?;
         let values =
@@ -91,26 +92,28 @@ impl StartValues {
                 let (shape, points) = (system.shape.to_string(), system.shape.points());
                 return Err(Error::Points { shape, points, found: grid.shape.points() });
             }
-            let grid = grid.clone().stored_as(system.dtype)?;
+            let grid = Arc::new(grid.clone().stored_as(system.dtype)?);
             let given = system.fields[field].before.len();
             let levels = beginning.fields[field].iter_mut().enumerate();
             let levels = levels.filter(|(level, _)| *level == 0 || *level > given);
-            levels.for_each(|(_, values)| *values = grid.clone());
+            levels.for_each(|(_, values)| *values = Arc::clone(&grid));
         }
         beginning.beside_walls(system)
     }
 
     /// With what walls say at solid points, whatever is given there.
-    fn beside_walls(mut self, system: &System) -> Result<Self, Error> {
+    pub fn beside_walls(mut self, system: &System) -> Result<Self, Error> {
         let Some(solid) = system.solid else { return Ok(self) };
-        let mask = &self.coefficients[solid];
+        let mask = Arc::clone(&self.coefficients[solid]);
         for (field, levels) in system.fields.iter().zip(&mut self.fields) {
             let given = match &field.walls {
                 Some(Walls::Value(value)) => Some(value),
                 _ => None,
             };
             for (level, grid) in levels.iter_mut().enumerate() {
-                let evaluator = Evaluator::new(system, Plain, &Nothing, -(level as f64));
+                let step = self.step as f64 - level as f64;
+                let evaluator = Evaluator::new(system, Plain, &Nothing, step);
+                let grid = Arc::make_mut(grid);
                 let value = |index: usize| {
                     let place = one_point(system.shape, index).low;
                     given.map_or(0.0, |given| evaluator.at(given, place))
@@ -153,7 +156,7 @@ impl System {
 /// What is known so far.
 #[derive(Default)]
 struct Known {
-    coefficients: Vec<Grid>,
+    coefficients: Vec<Arc<Grid>>,
     rounded: Vec<RoundedCoefficient>,
 }
 
@@ -176,9 +179,9 @@ impl Known {
         start: &Start,
         level: usize,
         name: &str,
-    ) -> Result<(Grid, Losses), Error> {
+    ) -> Result<(Arc<Grid>, Losses), Error> {
         let node = match start {
-            Start::Values(grid, losses) => return Ok((grid.clone(), *losses)),
+            Start::Values(grid, losses) => return Ok((Arc::clone(grid), *losses)),
             Start::Expression(node) => node,
         };
         let (shape, dtype) = (system.shape, system.dtype);
@@ -213,7 +216,7 @@ impl Known {
         });
         let grid = Grid { shape, values };
         check_finite(&grid, dtype, |position| format!("{position} of '{name}'"))?;
-        Ok((grid, losses))
+        Ok((grid.into(), losses))
     }
 }
 
@@ -229,7 +232,7 @@ fn check_finite(grid: &Grid, dtype: Dtype, here: impl Fn(String) -> String) -> R
 
 /// Coefficients and random numbers.
 struct Arrays<'a> {
-    coefficients: &'a [Grid],
+    coefficients: &'a [Arc<Grid>],
     random: BTreeMap<u64, Grid>,
 }
 

@@ -3,6 +3,8 @@
 //! the same everywhere and always. What computes stencils computes them: its kernels on tensor cores, its tiles in
 //! caches, its ranks.
 
+use std::sync::Arc;
+
 use transform::spectral::double::Double;
 use transform::{Stencil, Tap};
 
@@ -106,7 +108,7 @@ fn lost(system: &System, coefficient: &Coefficient) -> Option<RoundedCoefficient
 /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
 pub fn start(system: &System, inputs: &[(String, Grid)]) -> Result<Grid, Error> {
     let mut fields = StartValues::with(system, inputs)?.fields;
-    Ok(fields.swap_remove(0).swap_remove(0))
+    Ok(Arc::unwrap_or_clone(fields.swap_remove(0).swap_remove(0)))
 }
 
 /// Checks that the weights are what they are when they are rounded to the element type: programs of systems compute in f32

@@ -74,16 +74,18 @@ pub fn as_root(program: &str) -> Command {
     }
 }
 
-/// Where the tests in Python find numpy and pytest.
+/// What the tests in Python import.
+const PACKAGES: [&str; 5] = ["numpy", "pytest", "ml_dtypes", "mypy", "xarray"];
+
+/// Where the tests in Python find their packages.
 pub fn python_packages() -> Result<PathBuf> {
     let packages = std::path::absolute(VENV)?.join("python");
-    let installed =
-        || ["numpy", "pytest", "ml_dtypes"].iter().all(|name| packages.join(name).exists());
+    let installed = || PACKAGES.iter().all(|name| packages.join(name).exists());
     if !installed() {
         let mut pip = pip()?;
         pip.args(["install", "--quiet", "--root-user-action=ignore", "--upgrade"]);
-        pip.arg("--target").arg(&packages).args(["numpy", "pytest", "ml_dtypes"]);
-        step::run("numpy and pytest", &mut pip)?;
+        pip.arg("--target").arg(&packages).args(PACKAGES);
+        step::run("packages of Python", &mut pip)?;
     }
     Ok(packages)
 }

@@ -33,9 +33,9 @@ impl Progressed {
         Self { watch: Watch::from(done), done, time: Duration::ZERO, pace: Pace::default() }
     }
 
-    /// From a finite input on.
-    pub fn new() -> Self {
-        Self::from(0)
+    /// Its grid was changed between two steps, and is finite.
+    pub fn changed(&mut self) {
+        self.watch = Watch::from(self.done);
     }
 
     /// Steps that are done.
@@ -382,7 +382,7 @@ mod tests {
         let stencil = catalogue::find("star1d1r").unwrap();
         let job = Job::new(stencil, "2".parse().unwrap(), Dtype::F16, steps);
         let (mut session, control) = (Counting::new(bad_from), Control::default());
-        let mut at = Progressed::new();
+        let mut at = Progressed::from(0);
         let computing = Computing::new(&job, &mut session, Input::Kept, &control, &mut at, steps);
         let outcome = computing.all(&[], &mut Nobody).map(|_| ());
         (outcome, session.asked, at.time())
@@ -486,7 +486,7 @@ mod tests {
             let mut inner = Cpu.prepare(&job).unwrap();
             inner.load(&input).unwrap();
             let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
-            let mut at = Progressed::new();
+            let mut at = Progressed::from(0);
             let computing =
                 Computing::new(&job, &mut session, Input::Kept, &control, &mut at, job.steps);
             let found = computing.all(&spans, &mut Nobody).unwrap();
@@ -537,7 +537,7 @@ mod tests {
                 let mut inner = Cpu.prepare(&job).unwrap();
                 inner.load(&input).unwrap();
                 let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
-                let mut at_now = Progressed::new();
+                let mut at_now = Progressed::from(0);
                 let computing = Computing::new(
                     &job,
                     &mut session,

@@ -21,6 +21,7 @@ use problem::{Error, Grid, Holder, Job, Values, memory};
 
 mod budget;
 mod checked;
+mod checkpointed;
 mod completed;
 mod computing;
 mod finished;
@@ -31,6 +32,7 @@ mod timing;
 mod verifying;
 
 pub use checked::checked;
+pub use checkpointed::checkpointed;
 pub use completed::Completed;
 pub use stepping::{Pace, Stepping, take_steps};
 pub use timing::{Time, measure};

@@ -15,14 +15,16 @@ use serde::{Deserialize, Serialize};
 
 use super::npy_values::{self, Stored};
 use super::{Output, npy};
-use problem::observe::{ArrayName, By, Snapshot};
-use problem::values::Element;
-use problem::{Clock, Dtype, Error, Grid, Shape, Values, View, with_dtype};
+use ::problem::observe::{ArrayName, By, Snapshot};
+use ::problem::values::Element;
+use ::problem::{Clock, Dtype, Error, Grid, Shape, Values, View, with_dtype};
 
 pub mod index;
 pub mod part;
+mod problem;
 mod regions;
 
+pub use self::problem::Problem;
 pub use regions::{States, look};
 
 /// How a checkpoint begins; the number is that of the format.
@@ -100,7 +102,7 @@ pub fn write(
     snapshot: &mut dyn Snapshot,
 ) -> Result<(), Error> {
     let (names, shape) = (snapshot.arrays(), snapshot.shape());
-    let origin = problem::Region { low: [0; 3], high: [1; 3] };
+    let origin = ::problem::Region { low: [0; 3], high: [1; 3] };
     let dtype = snapshot.read(0, origin)?.dtype();
     let extents = |rows: &[Vec<f64>]| [rows.len(), rows.first().map_or(0, Vec::len)];
     let header = Header {
@@ -273,7 +275,7 @@ pub fn read(path: &Path) -> Result<Checkpoint, Error> {
     let Begun { header, shape, dtype, mut from, start } = open(path)?;
     let unreadable = |source| unreadable(path, source);
     let length = from.inner.get_ref().metadata().map_err(unreadable)?.len();
-    problem::memory::require("a checkpoint", u128::from(length - start))?;
+    ::problem::memory::require("a checkpoint", u128::from(length - start))?;
     let mut arrays = Vec::new();
     for (field, level) in header.arrays.clone() {
         let values = with_dtype!(dtype, T => {
@@ -333,8 +335,8 @@ pub fn hash_of(parts: &[&[u8]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::problem::Region;
     use half::bf16;
-    use problem::Region;
 
     /// Two arrays of bf16, what two receivers recorded, and a total.
     struct Fields(Vec<Grid>, [Vec<Vec<f64>>; 2]);

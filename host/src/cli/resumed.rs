@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use super::file_args::FileArgs;
 use super::files::CommandFiles;
 use super::start::StartFrom;
-use super::watching::Problem;
 use super::{Failure, warn};
-use files::io::checkpoint::{self, Checkpoint, Header};
+use files::io::checkpoint::{self, Checkpoint, Header, Problem};
 use files::io::{StartSource, absolute};
 use problem::observe::By;
 use problem::{Dtype, Error, Shape};
@@ -79,20 +78,8 @@ impl Resumed {
     /// [`Error::Checkpoint`]: it is of another one, or has more steps.
     pub fn check(&self, problem: &Problem) -> Result<(), Error> {
         let Self { header, path, .. } = self;
-        let foreign =
-            |reason: String| Err(Error::Checkpoint { path: path.clone(), reason, foreign: true });
-        let Problem { title, besides, hash, steps, .. } = problem;
-        if header.problem != *hash {
-            return foreign(match header.title == *title {
-                true => format!(
-                    "this is a checkpoint of {title}, but {besides} differ, or the version of the program"
-                ),
-                false => format!("this is a checkpoint of {}, not of {title}", header.title),
-            });
-        }
-        if header.step > *steps {
-            return foreign(format!("{} steps are done, and {steps} are asked for", header.step));
-        }
+        header.check(path, problem)?;
+        let steps = &problem.steps;
         if header.step == *steps {
             warn(&format!(
                 "{} holds the end: all {steps} steps are done, and nothing is left to compute; files are written from \

@@ -19,7 +19,7 @@ use super::sweep::Sweep;
 use super::system;
 use compute::families::FAMILIES;
 use compute::ranks::engine::Ranks;
-use compute::run::FIELD;
+use compute::run::{FIELD, checkpointed};
 use files::record::Units;
 use problem::control::Stop;
 use problem::{Depth, Job};
@@ -177,7 +177,7 @@ pub fn run(
     let shared = sharing.is_asked() || processes.is_some();
     let mut resumed = Resumed::named(of_files, &mut files, shared)?;
     let (job, given) = request::request(args, resumed.as_mut(), shared)?;
-    let problem = request::problem(&job);
+    let problem = checkpointed(&job);
     resumed.as_ref().map(|resumed| resumed.check(&problem)).transpose()?;
     let done = resumed.as_ref().map_or(0, Resumed::steps);
     let by = resumed.as_ref().map(Resumed::by);

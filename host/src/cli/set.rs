@@ -2,7 +2,6 @@
 //! Numbers of a system that a command line gives instead of its file: `--set D=3,k=2*pi --dt 1e-3`.
 
 use problem::error::Mistake;
-use problem::near::near;
 use problem::text::Text;
 use systems::Description;
 
@@ -28,14 +27,14 @@ pub fn apply(
         };
         let equals = start + name.len();
         let (named, name) = (given.part(start..equals), name.trim().to_owned());
-        let mut constants = description.constants.iter_mut();
-        let Some((_, value)) = constants.find(|(constant, _)| constant.as_str() == name) else {
-            return Err(unknown(description, &named, &name));
-        };
         if known.contains(&name) {
             return Err(named.wrong(format!("'{name}' is given twice")));
         }
-        *value = given.part(equals + 1..end);
+        let set = description.set_constant(&named, given.part(equals + 1..end));
+        set.map_err(|wrong| match name.as_str() {
+            "dt" => wrong.hint("the time step is --dt"),
+            _ => wrong,
+        })?;
         known.push(name);
     }
     Ok(())
@@ -60,17 +59,6 @@ fn parts(given: &Text) -> Vec<Text> {
         parts.push(given.part(start..end));
     }
     parts
-}
-
-fn unknown(description: &Description, at: &Text, name: &str) -> Mistake {
-    let names: Vec<&str> = description.constants.iter().map(|(name, _)| name.as_str()).collect();
-    let wrong = at.wrong(format!("the system has no constant '{name}'"));
-    match near(name, names.iter().map(|name| (*name, *name))).first() {
-        _ if name == "dt" => wrong.hint("the time step is --dt"),
-        Some(near) => wrong.hint(format!("did you mean {near}?")),
-        None if names.is_empty() => wrong.hint("its file has none under [constants]"),
-        None => wrong.hint(format!("it has {}", names.join(", "))),
-    }
 }
 
 #[cfg(test)]

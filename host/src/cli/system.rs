@@ -11,9 +11,7 @@ use super::files::CommandFiles;
 use super::input;
 use super::resumed::Resumed;
 use super::task::{Compute, Task};
-use super::watching::Problem;
 use super::{Failure, remedy, set, warn};
-use files::record::{Time, Units};
 use problem::check::verify::Verify;
 use problem::observe::Observer;
 use problem::{Error, Grid, Shape};
@@ -75,7 +73,7 @@ pub fn task<'a>(
     (family, seat): (Option<&'static str>, Option<Seat>),
     files: &mut CommandFiles,
 ) -> Result<Task<'a>, Failure> {
-    let problem = problem(system);
+    let problem = system.checkpointed();
     let resumed = Resumed::of(&problem, &args.files, files, false)?;
     let done = resumed.as_ref().map_or(0, Resumed::steps);
     let by = resumed.as_ref().map(Resumed::by);
@@ -126,7 +124,7 @@ pub fn task<'a>(
     Ok(Task {
         problem,
         fields: system.fields().map(str::to_owned).collect(),
-        units: units(system),
+        units: system.units(),
         receivers: system.receivers().map(name).collect(),
         totals: system.totals().map(str::to_owned).collect(),
         warnings: system.warnings().to_vec(),
@@ -173,32 +171,6 @@ pub fn named(system: &System, given: &Path) -> Result<Vec<(String, PathBuf)>, Fa
             Err(Failure::NoField { text: text.into_owned(), fields })
         }
     }
-}
-
-/// When steps of a system are, and how far it is from a point to the next.
-pub fn units(system: &System) -> Units {
-    let time = if system.varies_steps() { Time::Told } else { Time::Even(system.dt()) };
-    Units { time, spacing: system.spacing() }
-}
-
-/// What checkpoints say of a system.
-pub fn problem(system: &System) -> Problem {
-    let (shape, dtype, dt) = (system.shape(), system.dtype(), system.dt());
-    let fields: Vec<&str> = system.fields().collect();
-    let fields = fields.join(", ");
-    let name = match system.title() {
-        "" => format!("a system of {fields}"),
-        title => format!("{title}: {fields}"),
-    };
-    let steps_of = match system.varies_steps() {
-        true => "steps as long as the values say".to_owned(),
-        false => format!("steps of {dt}"),
-    };
-    let title = format!("{name} on {shape} {dtype} values, {steps_of}");
-    let besides =
-        "its spacing, equations, starts, boundaries, stencils, tables, sources or receivers";
-    let (hash, arrays, steps) = (system.fingerprint(), system.arrays(), system.steps());
-    Problem { title, besides, hash, shape, dtype, arrays, steps }
 }
 
 /// Of so many steps those that are taken while nobody looks at the fields, nor a row of totals is made of them.

@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use crate::cli::Failure;
-use crate::cli::watching::{Problem, Watching};
+use crate::cli::watching::Watching;
 use compute::plan::Sharing;
 use compute::run::Completed;
+use files::io::checkpoint::Problem;
 use files::record::Units;
 use problem::control::Control;
 use problem::observe::By;

@@ -8,27 +8,11 @@ use std::path::{Path, PathBuf};
 use super::file_args::{FileArgs, Outputs, When};
 use super::files::CommandFiles;
 use super::{Failure, warn};
-use files::io::checkpoint;
+use files::io::checkpoint::{self, Problem};
 use files::io::{Staged, is_stream, space};
 use files::record::{Checkpoints, Ends, Finite, Moment, Snapshots, Steady, Waited};
 use problem::observe::{By, Observer, Observers, Snapshot};
-use problem::{Dtype, Error, ErrorKind, Shape};
-
-/// What is computed, as checkpoints name it.
-pub struct Problem {
-    /// For people.
-    pub title: String,
-    /// What it depends on besides, for people.
-    pub besides: &'static str,
-    /// The hash of all that it depends on.
-    pub hash: String,
-    pub shape: Shape,
-    pub dtype: Dtype,
-    /// Fields and earlier levels.
-    pub arrays: usize,
-    /// Steps in all.
-    pub steps: usize,
-}
+use problem::{Error, ErrorKind};
 
 /// Those who look.
 pub struct Watching {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sessions of all parts as one: each part takes its steps by itself, one part after the other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use compute::engine::{Session, State};
@@ -36,7 +37,7 @@ pub struct Apart {
     parts: Vec<Own>,
     /// Of each array of the system its part, and its number there.
     arrays: Vec<(usize, usize)>,
-    coefficients: Vec<Grid>,
+    coefficients: Vec<Arc<Grid>>,
     engine: &'static str,
 }
 

@@ -8,6 +8,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fearless_simd::Level;
@@ -356,7 +357,7 @@ impl<T: Stored> Cpu<T> {
             padded.push(levels);
             halos.push(halo);
         }
-        let coefficient = |(index, grid): (usize, &Grid)| {
+        let coefficient = |(index, grid): (usize, &Arc<Grid>)| {
             let layout = layouts.coefficients[index];
             let halo = halo(&system.coefficients[index].boundary, layout);
             fill(grid, layout, halo.as_ref(), lines(&mut arrays))

@@ -9,6 +9,8 @@
 //!
 //! Fields are held in f64 whatever the element type, and rounded to it where they are looked at.
 
+use std::sync::Arc;
+
 use transform::machine::Machine;
 use transform::spectral::coupled;
 
@@ -159,10 +161,10 @@ fn what(system: &System) -> String {
 
 /// All levels to start with, in f64.
 fn state(beginning: StartValues) -> State {
-    let values = |grid: Grid| -> Vec<f64> {
+    let values = |grid: Arc<Grid>| -> Vec<f64> {
         with_values!(&grid.values, values => values.iter().map(|it| Element::to_f64(*it)).collect())
     };
-    let field = |levels: Vec<Grid>| levels.into_iter().map(values).collect();
+    let field = |levels: Vec<Arc<Grid>>| levels.into_iter().map(values).collect();
     beginning.fields.into_iter().map(field).collect()
 }
 

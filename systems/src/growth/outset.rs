@@ -2,6 +2,7 @@
 //! What of the values that a run begins with says how they can grow, and what storing took of them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -28,7 +29,8 @@ pub struct Outset {
 impl Outset {
     /// Looks through the values that a run of this system begins with.
     pub fn of(system: &System, beginning: &StartValues) -> Self {
-        let of_field = |levels: &Vec<Grid>| levels.iter().map(largest).fold(0.0, f64::max);
+        let of_field =
+            |levels: &Vec<Arc<Grid>>| levels.iter().map(|grid| largest(grid)).fold(0.0, f64::max);
         let values = beginning.fields.iter().map(of_field).collect();
         let frozen = |place: usize| {
             let coefficients = beginning.coefficients.iter().map(|grid| grid.get(place)).collect();
@@ -45,6 +47,12 @@ impl Outset {
         let coefficients = coefficients.map(value).collect();
         let places = vec![Frozen { point: [0; 3], coefficients, step: 0.0 }];
         Self { values: vec![1.0; system.fields.len()], places, rounded: Vec::new() }
+    }
+
+    /// Values were changed since, so that nobody knows any more how they can grow.
+    pub fn forget_values(&mut self) {
+        self.values.clear();
+        self.places.clear();
     }
 
     /// The largest value of each field.
@@ -77,7 +85,7 @@ fn point(system: &System, place: usize) -> [usize; 3] {
 /// The places in C order at which weights are taken.
 fn places(system: &System, beginning: &StartValues) -> BTreeSet<usize> {
     let read = read(system);
-    let kept: Vec<&Grid> = system
+    let kept: Vec<&Arc<Grid>> = system
         .fields
         .iter()
         .filter_map(|field| field.kept)

@@ -6,6 +6,7 @@
 //! draws what is compared and writes the files.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use self::setup::{On, Setup};
 use super::budget;
@@ -87,7 +88,7 @@ pub fn session(
     let system = system.with_sources_that_count(&beginning);
     let setup = setup.starting(&system, beginning.step);
     // Of a rank all arrays in their order, those of earlier levels and coefficients too.
-    let arrays: Vec<&Grid> =
+    let arrays: Vec<&Arc<Grid>> =
         beginning.fields.iter().flatten().chain(&beginning.coefficients).collect();
     let describer: Describer = compute::plan::abilities_of;
     let make = move |message: &[u8], post: &Rc<dyn Post>| member(message, post, describer);
@@ -134,7 +135,8 @@ fn own(
     let mut array = 0..;
     let mut next = || {
         let bytes = values(array.next().expect("there is no last number"))?;
-        Ok::<_, Error>(Grid { shape: system.shape, values: from_bytes(&bytes, system.dtype) })
+        let values = from_bytes(&bytes, system.dtype);
+        Ok::<_, Error>(Arc::new(Grid { shape: system.shape, values }))
     };
     let mut fields = Vec::new();
     for field in &system.fields {

@@ -2,6 +2,7 @@
 //! A system that ranks share, as the session of rank 0.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::checked::System;
@@ -43,7 +44,7 @@ pub struct SystemTeam {
     levels: Vec<usize>,
     numbered: Vec<Array>,
     /// As they are stored, of the whole grid.
-    coefficients: Vec<Grid>,
+    coefficients: Vec<Arc<Grid>>,
     /// Steps between two exchanges, where no device tells them.
     period: Option<usize>,
     totals: Totals,
@@ -56,7 +57,7 @@ impl SystemTeam {
     pub fn new(
         team: Team<dyn StepSession>,
         system: &System,
-        coefficients: Vec<Grid>,
+        coefficients: Vec<Arc<Grid>>,
         period: Option<usize>,
     ) -> Self {
         let levels = system.fields.iter().map(|field| field.levels).collect();

@@ -7,9 +7,9 @@ use compute::families;
 use compute::plan::Sharing;
 use compute::simulation as sums;
 use problem::control::Control;
-use problem::{Boundary, Depth, Dtype, Error, Grid};
+use problem::{Boundary, Depth, Dtype, Error, Grid, Job};
 
-use super::equations::{Asked, SystemSimulation};
+use super::equations::{Asked, SystemSimulation, SystemState};
 use super::{Form, Simulation};
 use crate::checked::System;
 use crate::families as ways;
@@ -29,15 +29,25 @@ enum Of {
 
 /// A system with what is asked for.
 struct OfSystem {
-    system: System,
-    asked: Asked,
-    control: Control,
+    choices: Choices,
     inputs: Vec<(String, Grid)>,
+    /// What an earlier run left, and whether it was changed since.
+    left: Option<(SystemState, bool)>,
+    /// The first choice that a system says itself.
+    refused: Option<Error>,
+}
+
+/// What is asked for of a system, whatever it starts with.
+#[derive(Clone)]
+pub struct Choices {
+    pub system: System,
+    pub asked: Asked,
+    control: Control,
     portions: Option<usize>,
     fuse: Depth,
     kernel: Option<&'static dyn families::Family>,
-    /// The first choice that a system says itself.
-    refused: Option<Error>,
+    /// Steps between two rows of totals.
+    pub series: Option<usize>,
 }
 
 /// A choice that is none of what is computed.
@@ -51,10 +61,11 @@ impl Builder {
     }
 
     pub(super) fn of_system(system: System) -> Self {
-        let (asked, control, inputs) = (Asked::default(), Control::default(), Vec::new());
-        let (portions, fuse, kernel, refused) = (None, Depth::Auto, None, None);
-        let of = OfSystem { system, asked, control, inputs, portions, fuse, kernel, refused };
-        Self { of: Of::System(Box::new(of)) }
+        let (asked, control) = (Asked::default(), Control::default());
+        let (portions, fuse, kernel, series) = (None, Depth::Auto, None, None);
+        let choices = Choices { system, asked, control, portions, fuse, kernel, series };
+        let (inputs, left, refused) = (Vec::new(), None, None);
+        Self { of: Of::System(Box::new(OfSystem { choices, inputs, left, refused })) }
     }
 
     /// With a choice of a stencil's, or of a system's.
@@ -115,37 +126,37 @@ impl Builder {
     #[must_use]
     pub fn shared(self, sharing: Sharing) -> Self {
         let too = sharing.clone();
-        self.with(|sum| sum.shared(sharing), |of| of.asked.sharing = Some(too))
+        self.with(|sum| sum.shared(sharing), |of| of.choices.asked.sharing = Some(too))
     }
 
     /// What computes.
     #[must_use]
     pub fn engine(self, engine: EngineRequest) -> Self {
-        self.with(|sum| sum.engine(engine), |of| of.asked.engine = engine)
+        self.with(|sum| sum.engine(engine), |of| of.choices.asked.engine = engine)
     }
 
     /// Time steps to take as one sum, of a stencil or a system that is one.
     #[must_use]
     pub fn fuse(self, fuse: Depth) -> Self {
-        self.with(|sum| sum.fuse(fuse), |of| of.fuse = fuse)
+        self.with(|sum| sum.fuse(fuse), |of| of.choices.fuse = fuse)
     }
 
     /// Sweeps to chain on chip; of a system, steps of a launch.
     #[must_use]
     pub fn chain(self, chain: Depth) -> Self {
-        self.with(|sum| sum.chain(chain), |of| of.system.chain = chain)
+        self.with(|sum| sum.chain(chain), |of| of.choices.system.chain = chain)
     }
 
     /// Time steps to take at once by Fourier transforms, at most, of the engine [`Fft`](EngineRequest::Fft).
     #[must_use]
     pub fn jump(self, jump: Depth) -> Self {
-        self.with(|sum| sum.jump(jump), |of| of.system.jump = jump)
+        self.with(|sum| sum.jump(jump), |of| of.choices.system.jump = jump)
     }
 
     /// The family of kernels that is to take most of the steps, of a stencil or a system that is one.
     #[must_use]
     pub fn kernel(self, kernel: &'static dyn families::Family) -> Self {
-        self.with(|sum| sum.kernel(kernel), |of| of.kernel = Some(kernel))
+        self.with(|sum| sum.kernel(kernel), |of| of.choices.kernel = Some(kernel))
     }
 
     /// The family of ways to take the steps of a system.
@@ -156,7 +167,7 @@ impl Builder {
                 *refused =
                     Some(none("a stencil has kernels, which `kernel` names; ways are of systems"));
             }
-            Of::System(of) => of.asked.family = Some(way.name()),
+            Of::System(of) => of.choices.asked.family = Some(way.name()),
         }
         self
     }
@@ -183,18 +194,53 @@ impl Builder {
         Ok(self.inputs(vec![(name.to_owned(), grid)]))
     }
 
+    /// From what an earlier run left ([`Simulation::state`]), instead of the values that it starts with.
+    #[must_use]
+    pub fn state(mut self, left: SystemState) -> Self {
+        self.of = match self.of {
+            Of::Sum(builder, refused) => {
+                let step = left.step;
+                match only(left) {
+                    Ok(grid) => Of::Sum(Box::new(builder.start(grid).done(step)), refused),
+                    Err(wrong) => Of::Sum(builder, Some(wrong)),
+                }
+            }
+            Of::System(of) => Of::System(Box::new(OfSystem { left: Some((left, false)), ..*of })),
+        };
+        self
+    }
+
+    /// The grid of a stencil is that after so many steps.
+    #[must_use]
+    pub fn done(self, steps: usize) -> Self {
+        let refuse = |of: &mut OfSystem| {
+            of.refuse("the state of a system says how many steps are done");
+        };
+        self.with(|sum| sum.done(steps), refuse)
+    }
+
+    /// With rows of the totals of a system, every so many steps, at least 1 ([`Simulation::series`]).
+    #[must_use]
+    pub fn series(mut self, every: usize) -> Self {
+        match &mut self.of {
+            Of::Sum(_, refused) => *refused = Some(none("a stencil has no totals")),
+            Of::System(of) => of.choices.series = Some(every.max(1)),
+        }
+        self
+    }
+
     /// About how many steps will be asked for at a time, at least 1: what is fastest for as many as are planned for
     /// otherwise need not be for others.
     #[must_use]
     pub fn portions(self, steps: usize) -> Self {
-        self.with(|sum| sum.portions(steps), |of| of.portions = Some(steps.max(1)))
+        self.with(|sum| sum.portions(steps), |of| of.choices.portions = Some(steps.max(1)))
     }
 
     /// Who may end a call of [`Simulation::step`], and who is told how far it has come.
     #[must_use]
     pub fn control(self, control: Control) -> Self {
         let too = control.clone();
-        self.with(|sum| sum.control(control), |of| of.control = too)
+        self.with(|sum| sum.control(control), |of| of.choices.control = too)
     }
 
     /// Plans, and hands the values to the engine.
@@ -210,12 +256,23 @@ impl Builder {
     /// - [`Error::Memory`], [`Error::GpuMemory`]: it does not fit.
     /// - [`Error::NoDriver`] and the like: there is no GPU for the engine that was asked for.
     pub fn build(self) -> Result<Simulation, Error> {
-        let form = match self.of {
-            Of::Sum(_, Some(refused)) => return Err(refused),
-            Of::Sum(builder, None) => Form::Sum(Box::new(builder.build()?)),
-            Of::System(of) => of.build()?,
-        };
-        Ok(Simulation { form })
+        match self.of {
+            Of::Sum(_, Some(refused)) => Err(refused),
+            Of::Sum(builder, None) => {
+                Ok(Simulation { form: Form::Sum(Box::new(builder.build()?)), choices: None })
+            }
+            Of::System(of) => of.build(),
+        }
+    }
+}
+
+/// The one array of what a sum left.
+fn only(left: SystemState) -> Result<Grid, Error> {
+    let found = left.arrays.len();
+    let mut arrays = left.arrays.into_iter();
+    match (arrays.next(), arrays.next()) {
+        (Some((_, grid)), None) => Ok(grid),
+        _ => Err(none(&format!("{found} arrays were left, and a stencil has one"))),
     }
 }
 
@@ -224,44 +281,90 @@ impl OfSystem {
         self.refused.get_or_insert_with(|| none(reason));
     }
 
-    fn build(self: Box<Self>) -> Result<Form, Error> {
-        let Self { system, mut asked, control, inputs, portions, fuse, kernel, refused } = *self;
+    fn build(self: Box<Self>) -> Result<Simulation, Error> {
+        let Self { choices, inputs, left, refused } = *self;
         if let Some(refused) = refused {
             return Err(refused);
         }
-        let job = match (asked.family, sum::job(&system)) {
+        let form = match left {
+            None => choices.form(inputs)?,
+            Some(_) if !inputs.is_empty() => {
+                return Err(none("an earlier run left its values, and others are given"));
+            }
+            Some((left, is_changed)) => choices.left(left, is_changed)?,
+        };
+        Ok(Simulation { form, choices: Some(Box::new(choices)) })
+    }
+}
+
+impl Choices {
+    /// The system with the values that it starts with, but for those that are given.
+    fn form(&self, inputs: Vec<(String, Grid)>) -> Result<Form, Error> {
+        let Some(job) = self.job()? else {
+            let asked = Asked { inputs: inputs.into(), ..self.asked() };
+            return self.equations(SystemSimulation::asked(&self.system, &asked)?);
+        };
+        self.sum(job, sum::start(&self.system, &inputs)?, 0)
+    }
+
+    /// The system as an earlier run left it; where that was changed since, with what walls say.
+    pub fn left(&self, left: SystemState, is_changed: bool) -> Result<Form, Error> {
+        let Some(job) = self.job()? else {
+            let (system, asked) = (&self.system, &self.asked());
+            return self.equations(match is_changed {
+                true => SystemSimulation::changed(system, asked, left)?,
+                false => SystemSimulation::resumed(system, asked, left)?,
+            });
+        };
+        let step = left.step;
+        self.sum(job, only(left)?, step)
+    }
+
+    /// The job that the system is, if it is one.
+    fn job(&self) -> Result<Option<Job>, Error> {
+        let job = match (self.asked.family, sum::job(&self.system)) {
             (Some(_), _) => Err("steps are taken by a way of systems".to_owned()),
             (None, job) => job,
         };
-        let job = match job {
-            Ok(job) => job,
-            Err(why) if fuse != Depth::Auto => {
-                return Err(none(&format!("steps are fused of stencils, and this is none: {why}")));
+        match job {
+            Ok(job) => Ok(Some(sum::fused(job, self.fuse))),
+            Err(why) if self.fuse != Depth::Auto => {
+                Err(none(&format!("steps are fused of stencils, and this is none: {why}")))
             }
-            Err(why) if let Some(kernel) = kernel => {
+            Err(why) if let Some(kernel) = self.kernel => {
                 let reason =
                     format!("{} is a kernel of stencils, and this is none: {why}", kernel.name());
-                return Err(none(&reason));
+                Err(none(&reason))
             }
-            Err(_) => {
-                asked.steps = portions.unwrap_or(1);
-                asked.inputs = inputs.into();
-                let simulation = SystemSimulation::asked(&system, &asked)?.control(control);
-                return Ok(Form::Equations(Box::new(simulation)));
-            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn asked(&self) -> Asked {
+        Asked { steps: self.portions.unwrap_or(1), ..self.asked.clone() }
+    }
+
+    fn equations(&self, simulation: SystemSimulation) -> Result<Form, Error> {
+        let simulation = simulation.control(self.control.clone());
+        let simulation = match self.series {
+            Some(every) => simulation.with_series(every)?,
+            None => simulation,
         };
-        let grid = sum::start(&system, &inputs)?;
-        let name = system.fields[0].name.clone();
-        let mut builder = sums::Builder::of_job(sum::fused(job, fuse), grid, name);
-        builder = builder.engine(asked.engine).control(control);
-        if let Some(kernel) = kernel {
+        Ok(Form::Equations(Box::new(simulation)))
+    }
+
+    fn sum(&self, job: Job, grid: Grid, done: usize) -> Result<Form, Error> {
+        let name = self.system.fields[0].name.clone();
+        let mut builder = sums::Builder::of_job(job, grid, name).done(done);
+        builder = builder.engine(self.asked.engine).control(self.control.clone());
+        if let Some(kernel) = self.kernel {
             builder = builder.kernel(kernel);
         }
-        if let Some(steps) = portions {
+        if let Some(steps) = self.portions {
             builder = builder.portions(steps);
         }
-        if let Some(sharing) = asked.sharing {
-            builder = builder.shared(sharing);
+        if let Some(sharing) = &self.asked.sharing {
+            builder = builder.shared(sharing.clone());
         }
         Ok(Form::Sum(Box::new(builder.build()?)))
     }

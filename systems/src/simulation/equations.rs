@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Equations of fields that are stepped, recorded and compared, whatever computes them.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::batch::Seat;
 use crate::check::{self, Points};
 use crate::checked::System;
+use crate::expression::Array;
 use crate::growth::{self, Outset};
 use crate::paced::Verdict;
 use crate::plan::{self, Chosen, Request};
@@ -26,7 +27,7 @@ use problem::check::verify::Comparison;
 use problem::check::wave_growth::WaveGrowth;
 use problem::control::Control;
 use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
-use problem::{Clock, Depth, Error, Grid};
+use problem::{Clock, Depth, Error, Grid, Region};
 
 mod report;
 mod snapshot;
@@ -50,7 +51,7 @@ pub struct SystemState {
     pub series: Vec<Vec<f64>>,
     /// Digits that tell which totals these are of, and how often there is a row.
     pub rows_of: String,
-    /// When the next steps were to be, where their length follows from the values: without it time begins anew.
+    /// When the next steps were to be, where their number does not say it: without it time begins anew.
     pub clock: Option<Clock>,
 }
 
@@ -224,10 +225,34 @@ impl SystemSimulation {
     /// As [`SystemSimulation::asked`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
     /// system.
     pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
+        Self::left(system, asked, left, Ok)
+    }
+
+    /// A system as another one left it, whose equations or values were changed since: solid points have what walls say.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::resumed`]; [`Error::NotFinite`]: a value that walls say is not finite.
+    pub(super) fn changed(
+        system: &System,
+        asked: &Asked,
+        left: SystemState,
+    ) -> Result<Self, Error> {
+        Self::left(system, asked, left, |values| values.beside_walls(system))
+    }
+
+    fn left(
+        system: &System,
+        asked: &Asked,
+        left: SystemState,
+        then: impl Fn(StartValues) -> Result<StartValues, Error>,
+    ) -> Result<Self, Error> {
         let SystemState { step, arrays, records, series: rows, rows_of, clock } = left;
-        let clock = clock.filter(|_| system.varies_steps()).unwrap_or(system.clock);
+        let is_own = |clock: &Clock| system.varies_steps() || clock.dt == system.clock.dt;
+        let clock = clock.filter(is_own).unwrap_or(system.clock);
         let system = &System { clock, ..system.clone() };
-        let beginning = || StartValues::resumed(system, step, arrays.clone());
+        let arrays = Cell::new(arrays);
+        // Whoever begins asks once.
+        let beginning = || then(StartValues::resumed(system, step, arrays.take())?);
         let simulation = Self::begun(system, asked, &beginning)?;
         Ok(Self { done: step, finite: step, first: step, records, rows, rows_of, ..simulation })
     }
@@ -269,6 +294,22 @@ impl SystemSimulation {
         simulation.keep_time()?;
         simulation.record()?;
         Ok(simulation)
+    }
+
+    /// All that is needed to go on from here.
+    ///
+    /// # Errors
+    /// The device refuses, or there is no memory for the copy.
+    pub fn state(&mut self) -> Result<SystemState, Error> {
+        self.check_finite()?;
+        Ok(SystemState {
+            step: self.done,
+            arrays: self.arrays()?,
+            records: self.records.clone(),
+            series: self.series().to_vec(),
+            rows_of: self.rows_of.clone(),
+            clock: self.clock(),
+        })
     }
 
     /// The session.
@@ -417,9 +458,9 @@ impl SystemSimulation {
         Ok(self.system.clock.until)
     }
 
-    /// When the next steps are, where their length follows from the values.
+    /// When the next steps are, where their number does not say it.
     fn clock(&self) -> Option<Clock> {
-        self.system.varies_steps().then_some(self.system.clock)
+        self.system.tells_time().then_some(self.system.clock)
     }
 
     /// Time steps that are done.
@@ -468,6 +509,37 @@ impl SystemSimulation {
         let grid = self.session.grid(field)?;
         self.check_field(field, &grid).map_err(|error| self.traced(error))?;
         Ok(grid)
+    }
+
+    /// A copy of a field as it was some steps before now; none where no equation reads that.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; [`Error::Memory`]; the device refuses.
+    pub(super) fn level(&mut self, name: &str, level: usize) -> Result<Option<Grid>, Error> {
+        let own = Array::Field { field: self.system.find(name)?, level };
+        let number = self.system.numbered().into_iter().position(|array| array == own);
+        number.map(|number| self.session.grid(number)).transpose()
+    }
+
+    /// Gives a field other values some steps before now, where the engine takes values in their place. False where it does not,
+    /// and where walls say something of them, too.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; the device refuses.
+    pub(super) fn put(&mut self, name: &str, level: usize, values: &Grid) -> Result<bool, Error> {
+        let own = Array::Field { field: self.system.find(name)?, level };
+        let number = self.system.numbered().into_iter().position(|array| array == own);
+        let Some(number) = number.filter(|_| self.system.solid.is_none()) else { return Ok(false) };
+        let whole = Region::whole(self.system.shape);
+        match self.session.write(number, whole, &values.values) {
+            Err(Error::Unsupported { .. }) => return Ok(false),
+            written => written?,
+        }
+        // Its steps cannot be taken again from the start.
+        (self.told, self.again, self.foreseen) = (None, None, None);
+        self.grown = (0, Vec::new());
+        self.outset.forget_values();
+        Ok(true)
     }
 
     /// What the receivers recorded: for the start and each step, the time and the value at each receiver.

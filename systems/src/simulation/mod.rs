@@ -36,9 +36,14 @@ use crate::checked::System;
 
 mod builder;
 mod equations;
+mod kept;
+mod state;
+
+use builder::Choices;
 
 pub use builder::Builder;
 pub use equations::{Asked, SystemSimulation, SystemState};
+pub use kept::Wanted;
 
 /// A stencil or a system of fields on an engine's device.
 ///
@@ -46,6 +51,8 @@ pub use equations::{Asked, SystemSimulation, SystemState};
 /// computed by what computes stencils.
 pub struct Simulation {
     form: Form,
+    /// What was asked for of a system.
+    choices: Option<Box<Choices>>,
 }
 
 /// What takes the steps.
@@ -258,5 +265,7 @@ impl Simulation {
     }
 }
 
+#[cfg(test)]
+mod state_tests;
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,10 @@ pub fn of_error(error: &Error) -> String {
             Error::Points { .. } => {
             "give a value for each point, the last axis fastest".into()
         }
+        Error::Extents { .. } => "give values of the grid's extents, slowest axis first".into(),
+        Error::Target { .. } => {
+            "put {field} into the name, for a file of each field, or take a format that holds many, such as .vti".into()
+        }
         Error::DeviceArray { .. } => "give it as an array of this machine's memory".into(),
         Error::UnknownField { known, .. } => format!("ask for one of {}", known.join(", ")),
         Error::Array { .. } => {

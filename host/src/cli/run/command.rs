@@ -6,9 +6,10 @@ use crate::cli::computation_args::ComputationArgs;
 use crate::cli::files::CommandFiles;
 use crate::cli::progress::control;
 use crate::cli::task::{Surroundings, Task};
-use crate::cli::watching::{Problem, Watching};
+use crate::cli::watching::Watching;
 use crate::cli::{Failure, warn};
 use compute::ranks::engine::Ranks;
+use files::io::checkpoint::Problem;
 use problem::control::Stop;
 
 /// A computation with its options.

@@ -8,10 +8,8 @@ use crate::cli::file_args::FileArgs;
 use crate::cli::input::check_file;
 use crate::cli::resumed::Resumed;
 use crate::cli::start::StartFrom;
-use crate::cli::watching::Problem;
 use compute::engine::EngineRequest;
 use compute::run::{InputMemory, Options, Run, checked};
-use files::io::checkpoint::hash_of;
 use files::io::npy::ArrayFile;
 use files::io::read::{self, Read};
 use files::io::{StartSource, absolute};
@@ -77,17 +75,6 @@ pub fn request(
     let job = Job { boundary, fuse, chain, jump, kernel, ..job };
     let made = || StartFrom::Source(args.start.unwrap_or_default().initial(args.seed));
     Ok((checked(job)?, input.unwrap_or_else(made)))
-}
-
-/// What checkpoints say of a job.
-pub fn problem(job: &Job) -> Problem {
-    let Job { stencil, shape, dtype, boundary, steps, .. } = job;
-    let text = format!("{:?} {shape} {dtype} {boundary:?}", stencil.taps());
-    let sides = boundary.describe(shape.dims());
-    let title = format!("{} on {shape} {dtype} values, boundary {sides}", stencil.name());
-    let besides = "its weights";
-    let (hash, arrays) = (hash_of(&[text.as_bytes()]), 1);
-    Problem { title, besides, hash, shape: *shape, dtype: *dtype, arrays, steps: *steps }
 }
 
 /// Plans a job; one that goes on from a checkpoint on the engine that began it, if that is here and no other one is

@@ -11,9 +11,9 @@ use crate::cli::resumed::Resumed;
 use crate::cli::start::StartFrom;
 use crate::cli::system;
 use crate::cli::task::{Compute, Task};
-use crate::cli::watching::Problem;
 use crate::cli::{Failure, input, remedy, warn};
 use compute::run::{Options, checked};
+use files::io::checkpoint::Problem;
 use files::record::{Every, Units};
 use problem::Job;
 use problem::control::Control;
@@ -99,7 +99,7 @@ impl Sum {
         let from = named.as_ref().and_then(|all| all.first()).map(|(_, path)| path.as_path());
         files.reads("--input", from)?;
         let job = checked(job)?;
-        let problem = system::problem(system);
+        let problem = system.checkpointed();
         let mut resumed = Resumed::of(&problem, &args.files, files, shared)?;
         let done = resumed.as_ref().map_or(0, Resumed::steps);
         let by = resumed.as_ref().map(Resumed::by);
@@ -114,7 +114,7 @@ impl Sum {
             given,
             problem,
             field: system.fields().next().unwrap_or_default().to_owned(),
-            units: system::units(system),
+            units: system.units(),
             warnings: system.warnings().to_vec(),
             seed: None,
             read,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A system's arrays and tables on what launches its kernel, and its launches.
 
+use std::sync::Arc;
+
 use kernels_gpu::layout::Grid2d;
 use kernels_gpu::wide2d::Launch;
 use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
@@ -97,7 +99,7 @@ impl<T: Target> OnTarget<T> {
     ) -> Result<Self, Error> {
         let bytes = kernel.geometry.values() * system.dtype.bytes();
         let whole = rows(&kernel.geometry, system.dtype, Region::whole(system.shape));
-        let mut upload = |grid: &Grid| {
+        let mut upload = |grid: &Arc<Grid>| {
             let array = target.allocate("fields", bytes)?;
             with_values!(&grid.values, values => {
                 target.write(array, whole, bytemuck::cast_slice(values))?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How its steps are taken, and its values looked at.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::totals::SLOTS;
@@ -56,6 +57,8 @@ impl<T: Target> Session for OnTarget<T> {
     fn write(&mut self, array: usize, region: Region, values: &grid::Values) -> Result<(), Error> {
         let array = self.array(self.system.numbered()[array]);
         let rows = rows(&self.kernel.geometry, self.system.dtype, region);
+        // What was before these values is not taken again.
+        self.last = None;
         with_values!(values, values => {
             self.target.write(array, rows, bytemuck::cast_slice(values))
         })
@@ -186,7 +189,8 @@ impl<T: Target> StepSession for OnTarget<T> {
         });
         let coefficients = (0..self.coefficients.len()).map(|it| grid(Array::Coefficient(it)));
         let fields = levels.collect::<Result<Vec<Vec<Grid>>, Error>>()?;
-        let coefficients = coefficients.collect::<Result<Vec<Grid>, Error>>()?.into();
+        let coefficients = coefficients.map(|grid| grid.map(Arc::new));
+        let coefficients = coefficients.collect::<Result<Vec<_>, Error>>()?.into();
         Ok(Box::new(Copies { fields, coefficients }))
     }
 

@@ -68,7 +68,7 @@ impl Snapshot for SystemSnapshot<'_> {
     }
 
     fn clock(&self) -> Option<Clock> {
-        self.simulation.system.varies_steps().then_some(self.simulation.system.clock)
+        self.simulation.clock()
     }
 
     fn has_ended(&mut self) -> Result<bool, Error> {

@@ -43,7 +43,8 @@ impl SystemSimulation {
         search.found(error)
     }
 
-    fn state(&mut self) -> Result<Vec<(ArrayName, Grid)>, Error> {
+    /// Copies of all arrays, by name.
+    pub(super) fn arrays(&mut self) -> Result<Vec<(ArrayName, Grid)>, Error> {
         let mut still = SystemSnapshot::of(self);
         let (names, shape) = (still.arrays(), still.shape());
         let all = names.into_iter().enumerate().map(|(number, name)| {
@@ -87,20 +88,20 @@ impl<'a> Search<'a> {
             StartValues::with(system, &self.of.inputs)
         })?;
         self.advance(&mut again, self.finite)?;
-        let (mut state, mut clock) = (again.state()?, again.clock());
+        let (mut arrays, mut clock) = (again.arrays()?, again.clock());
         while self.finite + 1 < self.step && start.elapsed() < limit {
             let probe = self.finite.midpoint(self.step);
             self.advance(&mut again, probe)?;
             match again.look() {
                 Ok(()) => {
                     self.finite = probe;
-                    (state, clock) = (again.state()?, again.clock());
+                    (arrays, clock) = (again.arrays()?, again.clock());
                 }
                 Err(seen @ Error::FieldOverflow { .. }) => {
                     (self.step, self.seen) = (probe, Some(seen));
                     let left = SystemState {
                         step: self.finite,
-                        arrays: state.clone(),
+                        arrays: arrays.clone(),
                         records: vec![],
                         series: vec![],
                         rows_of: String::new(),

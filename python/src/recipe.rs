@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a system is made of: the text of its file, and what is given in the place of what the text says. From that it is made
+//! again in another process.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use stencil::device::DeviceArray;
+use stencil::problem::Text;
+use stencil::system::{Description, StartText, examples};
+use stencil::{Dtype, Error, Grid, System};
+
+use crate::dlpack::ImportedArray;
+use crate::{arrays, choices, errors, help, worker};
+
+/// A text, and what is given besides.
+#[derive(Clone)]
+pub struct Recipe {
+    /// The name of the text in errors.
+    place: String,
+    text: String,
+    /// Where files lie that it names.
+    folder: PathBuf,
+    given: Vec<Given>,
+}
+
+/// Something that is given, by what it is and a name.
+#[derive(Clone)]
+struct Given {
+    what: What,
+    name: String,
+    values: Vec<Value>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Parameter,
+    Start,
+    Before,
+    Coefficient,
+    Boundary,
+    Keep,
+    Solid,
+    Size,
+    Spacing,
+    Dt,
+    Dtype,
+}
+
+const WHATS: [(&str, What); 11] = [
+    ("parameter", What::Parameter),
+    ("start", What::Start),
+    ("before", What::Before),
+    ("coefficient", What::Coefficient),
+    ("boundary", What::Boundary),
+    ("keep", What::Keep),
+    ("solid", What::Solid),
+    ("size", What::Size),
+    ("spacing", What::Spacing),
+    ("dt", What::Dt),
+    ("dtype", What::Dtype),
+];
+
+#[derive(Clone)]
+enum Value {
+    /// A number or an expression.
+    Text(String),
+    Grid(Arc<Grid>),
+}
+
+/// Where a system is described: `(place, text, folder)` of the name of an example, a path that ends in `.toml`, or the text itself.
+#[pyfunction]
+pub fn described(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(String, String, PathBuf)> {
+    let here = PathBuf::new();
+    let text: String = match source.extract() {
+        Ok(text) => text,
+        Err(_) => {
+            let path: PathBuf = source.extract().map_err(|_| {
+                errors::of_type("source", source, "a name, a path, a text or a dict", help::SYSTEM)
+            })?;
+            return read(py, &path);
+        }
+    };
+    if text.contains('\n') {
+        return Ok(("the text".into(), text, here));
+    }
+    if text.ends_with(".toml") {
+        return read(py, Path::new(&text));
+    }
+    match examples::find(&text) {
+        Some(example) => Ok((example.name.into(), example.text.into(), here)),
+        None => {
+            let known: Vec<&str> = examples::EXAMPLES.iter().map(|example| example.name).collect();
+            let text = format!("there is no system '{text}'; there is {}", known.join(", "));
+            Err(errors::input(py, &text, help::SYSTEM))
+        }
+    }
+}
+
+fn read(py: Python<'_>, path: &Path) -> PyResult<(String, String, PathBuf)> {
+    let bytes = std::fs::read(path)
+        .map_err(|source| errors::raised(py, &Error::Read { path: path.to_owned(), source }))?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok((path.display().to_string(), text, std::path::absolute(&folder).unwrap_or(folder)))
+}
+
+impl Recipe {
+    /// Of a place, a text, a folder, and a list of what is given: `(what, name, values)`.
+    pub fn read(recipe: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        type Parts<'py> = (String, String, PathBuf, Vec<(String, String, Vec<Bound<'py, PyAny>>)>);
+        let (place, text, folder, all): Parts<'_> = recipe.extract()?;
+        let mut own = Self { place, text, folder, given: Vec::new() };
+        for (what, name, values) in all {
+            let found = WHATS.iter().find(|(known, _)| *known == what);
+            let &(_, what) = found.expect("what the package itself gives");
+            let values = values.iter().map(Value::read).collect::<PyResult<_>>()?;
+            own.give(Given { what, name, values });
+        }
+        Ok(own)
+    }
+
+    /// As [`Recipe::read`] takes it.
+    pub fn written<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let given = self.given.iter().map(|given| {
+            let known = WHATS.iter().find(|(_, what)| *what == given.what);
+            let what = known.map_or("", |(name, _)| name);
+            let values = given.values.iter().map(|value| value.written(py));
+            let values = PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?;
+            PyTuple::new(
+                py,
+                [
+                    what.into_pyobject(py)?.into_any(),
+                    (&given.name).into_pyobject(py)?.into_any(),
+                    values.into_any(),
+                ],
+            )
+        });
+        let given = PyList::new(py, given.collect::<PyResult<Vec<_>>>()?)?;
+        let own = (&self.place, &self.text, self.folder.as_path(), given);
+        own.into_pyobject(py)
+    }
+
+    /// With another value of a constant.
+    pub fn parameter(&mut self, name: &str, value: String) {
+        let (name, values) = (name.to_owned(), vec![Value::Text(value)]);
+        self.give(Given { what: What::Parameter, name, values });
+    }
+
+    fn give(&mut self, given: Given) {
+        self.given.retain(|own| own.what != given.what || own.name != given.name);
+        self.given.push(given);
+    }
+
+    /// The system.
+    pub fn system(&self) -> Result<System, Error> {
+        let mut description = Description::parse(&self.place, &self.text)?;
+        for given in &self.given {
+            given.put(&mut description)?;
+        }
+        System::new(&description, &self.folder)
+    }
+}
+
+impl Given {
+    fn put(&self, to: &mut Description) -> Result<(), Error> {
+        let name = self.name.as_str();
+        let first = || match self.values.first() {
+            Some(value) => value.start(&format!("what is given for '{name}'")),
+            None => StartText::from(0.0),
+        };
+        let texts = |place: &str| -> Vec<Text> {
+            let text = |value: &Value| match value {
+                Value::Text(text) => Text::new(place, text),
+                Value::Grid(grid) => Text::new(place, &format!("{} values", grid.shape)),
+            };
+            self.values.iter().map(text).collect()
+        };
+        let text = |place: &str| texts(place).swap_remove(0);
+        match self.what {
+            What::Parameter => {
+                to.set_constant(
+                    &Text::new("parameters", name),
+                    text(&format!("the parameter '{name}'")),
+                )?;
+            }
+            What::Start => to.set_start(name, first())?,
+            What::Before => {
+                let place = format!("the values before the start of '{name}'");
+                to.set_before(name, self.values.iter().map(|value| value.start(&place)).collect())?;
+            }
+            What::Coefficient => to.set_coefficient(name, first()),
+            What::Boundary => to.set_boundary(name, text("boundary").as_str())?,
+            What::Keep => to.set_keep(name, first())?,
+            What::Solid => to.solid = Some(first()),
+            What::Size => {
+                let extents =
+                    texts("size").iter().map(|text| text.as_str().parse().unwrap_or(0)).collect();
+                to.size = extents;
+            }
+            What::Spacing => to.spacing = texts("spacing"),
+            What::Dt => to.dt = text("dt"),
+            What::Dtype => to.dtype = text("dtype").as_str().parse().unwrap_or(Dtype::F32),
+        }
+        Ok(())
+    }
+}
+
+impl Value {
+    fn read(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.extract::<String>() {
+            return Ok(Self::Text(text));
+        }
+        Ok(Self::Grid(host_grid(value)?.into()))
+    }
+
+    fn written<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Self::Text(text) => Ok(text.into_pyobject(py)?.into_any()),
+            Self::Grid(grid) => Ok(arrays::array(py, Grid::clone(grid))?.into_bound(py)),
+        }
+    }
+
+    fn start(&self, place: &str) -> StartText {
+        match self {
+            Self::Text(text) if text.ends_with(".npy") => StartText::File(Text::new(place, text)),
+            Self::Text(text) => StartText::Expression(Text::new(place, text)),
+            Self::Grid(grid) => StartText::Values(Arc::clone(grid)),
+        }
+    }
+}
+
+/// A grid of this machine's memory, also of an array of a GPU.
+pub fn host_grid(value: &Bound<'_, PyAny>) -> PyResult<Grid> {
+    match arrays::ArrayInput::read(value)? {
+        arrays::ArrayInput::Host(array) => array.grid(),
+        arrays::ArrayInput::Array(ImportedArray { array, capsule }) => {
+            let grid = worker::once(value.py(), move |_| DeviceArray::download(&array))?;
+            // The producer kept the array until here.
+            drop(capsule);
+            Ok(grid)
+        }
+    }
+}
+
+/// What a recipe makes, before any values: extents, spacing, element type, names of fields, coefficients and constants.
+#[pyfunction]
+#[pyo3(signature = (recipe))]
+pub fn outline<'py>(
+    py: Python<'py>,
+    recipe: &Bound<'py, PyTuple>,
+) -> PyResult<(Vec<usize>, Vec<f64>, f64)> {
+    let recipe = Recipe::read(recipe)?;
+    let system = recipe.system().map_err(|error| errors::raised(py, &error))?;
+    let extents = system.shape().axes().to_vec();
+    let spacing = system.spacing()[3 - extents.len()..].to_vec();
+    Ok((extents, spacing, system.dt()))
+}
+
+/// An element type by any of its names, as descriptions write it.
+#[pyfunction]
+pub fn dtype_name(dtype: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(choices::element(dtype)?.to_string())
+}

@@ -1,0 +1,477 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`Simulation` and `System`."""
+
+import os
+
+import numpy as np
+
+from . import _describe, _shown, _stencil
+from ._fields import Field, Parameters
+from .errors import InputError
+
+_CUDA = 2
+
+
+def _options(boundary, dtype, engine, kernel, fuse, chain, jump):
+    return {
+        "boundary": boundary,
+        "dtype": dtype,
+        "engine": engine,
+        "kernel": kernel,
+        "fuse": fuse,
+        "chain": chain,
+        "jump": jump,
+    }
+
+
+class _Computation:
+    """What both kinds of computations can do."""
+
+    __slots__ = ()
+
+    def step(self, steps=1, *, progress=False):
+        """Takes so many time steps, at least 0.
+
+        Ctrl-C ends them within about a tenth of a second; `steps` says how many were done, and more can be taken. With
+        `progress=True` a line of the terminal, or a bar in a notebook, shows how far they have come; a function is called
+        as `progress(done, steps)`.
+
+        Raises `NotFiniteError` with the step for values that become infinite or not a number; looked for now and then.
+
+            >>> import numpy as np, stencil
+            >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
+            >>> rod.step(3)
+            >>> rod.steps
+            3
+        """
+        if progress:
+            steps = self._count("steps", steps, 0)
+        told = _shown.told(progress, steps)
+        self._step(steps, told)
+        if told is not None:
+            told(steps, last=True)
+
+    def observe(self, steps, every, *, last=False, progress=False):
+        """A loop that takes `steps` steps, and gives the simulation whenever the number of all steps is a multiple of `every`.
+
+        With `last=True` also after the last step, if that is no multiple. `progress` is that of `step`, of all the steps.
+
+            >>> import numpy as np, stencil
+            >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
+            >>> [(now.steps, now.field().max().item()) for now in rod.observe(5, every=2, last=True)]
+            [(2, 6.0), (4, 4.375), (5, 3.9375)]
+        """
+        steps, every = self._count("steps", steps, 0), self._count("every", every, 1)
+        return self._looks(self.steps, steps, every, last, _shown.told(progress, steps))
+
+    def _looks(self, first, steps, every, last, told):
+        end = first + steps
+        while (done := self.steps) < end:
+            look = (done // every + 1) * every
+            tell = told and (lambda now, done=done: told(done - first + now))
+            self._step(min(look, end) - done, tell)
+            if told is not None and self.steps >= end:
+                told(steps, last=True)
+            if look <= end or last:
+                yield self
+
+    @property
+    def shape(self):
+        """The extents of its fields, the slowest axis first.
+
+            >>> import stencil
+            >>> stencil.System("gray-scott", size=(32, 48), engine="cpu").shape
+            (32, 48)
+        """
+        return tuple(self.report()["shape"])
+
+    def __getitem__(self, key):
+        name, level = self._place(key)
+        return Field(self, name, level)
+
+    def __setitem__(self, key, value):
+        name, level = self._place(key)
+        if isinstance(value, Field) and value.is_of(self, name, level):
+            return
+        on_device = getattr(value, "__dlpack_device__", None)
+        if on_device is None or on_device()[0] != _CUDA:
+            if callable(value):
+                value = self._evaluated(name, value)
+            if on_device is not None and not hasattr(value, "__array__"):
+                value = np.from_dlpack(value)
+            value = np.asarray(value)
+            if value.shape != self.shape:
+                try:
+                    value = np.broadcast_to(value, self.shape)
+                except ValueError:
+                    text = f"values of shape {value.shape} are given for the field '{name}', whose shape is {self.shape}"
+                    raise InputError(text, "input", {"shape": value.shape}, "give an array of the shape of the field, or a number") from None  # fmt: skip
+        self._set(name, level, value)
+
+    def _place(self, key):
+        name, level = key if isinstance(key, tuple) and len(key) == 2 else (key, 0)
+        if not isinstance(name, str):
+            raise TypeError(f"a field has a name, not {name!r}\nhelp: write system[\"u\"], or system[\"u\", 1] for a step before")
+        fields = self.fields
+        if name not in fields:
+            help = f"ask for one of {', '.join(fields)}"
+            raise InputError(f"there is no field '{name}'", "input", {"name": name, "known": fields}, help)
+        return name, self._count("level", level, 0)
+
+    def _evaluated(self, name, function):
+        shape = self.shape
+        spacing = self._about()["spacing"] or [1.0] * len(shape)
+        known = {**_describe.coordinates(shape, spacing), "t": self.time}
+        return _describe.evaluated(f"the field '{name}'", function, known, shape)
+
+    def __array__(self, dtype=None, copy=None):
+        fields = self.fields
+        if len(fields) != 1:
+            raise TypeError(f"it has {len(fields)} fields\nhelp: name one, as in numpy.asarray(system[\"{fields[0]}\"])")
+        return self[fields[0]].__array__(dtype, copy)
+
+    def checkpoint(self, path):
+        """Keeps all that is needed to go on in a file, which is in its place as soon as it is whole.
+
+        Raises `FileError`, or `NotFiniteError` where a value is not finite.
+
+            >>> import numpy as np, stencil, tempfile, os
+            >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
+            >>> rod.step(2)
+            >>> path = os.path.join(tempfile.mkdtemp(), "rod.state")
+            >>> rod.checkpoint(path)
+            >>> again = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.zeros(5))
+            >>> again.resume(path)
+            >>> again.steps, again.field().tolist()
+            (2, [1.0, 4.0, 6.0, 4.0, 1.0])
+        """
+        self._checkpoint(path)
+
+    def resume(self, path):
+        """Goes on from a file of `checkpoint`, or of the option `--checkpoint` of the program `host`.
+
+        Raises `InputError` if it is one of something else, or damaged: of other weights, another shape, type or boundary, or
+        another system (with its parameters and what it starts with).
+
+            >>> import numpy as np, stencil
+            >>> rod = stencil.Simulation("star1d1r", np.ones(8), engine="cpu")
+            >>> rod.checkpoint("rod.state")
+            >>> rod.step(3)
+            >>> rod.resume("rod.state")
+            >>> rod.steps
+            0
+        """
+        self._resume(path)
+
+    def save(self, path, *, fields=None, slice=None, stride=1, colours="viridis", range="auto"):
+        """Writes the fields as they are now; returns the names of the files.
+
+        The end of `path` says the format: `.npy`, `.png`, `.vti` and `.pvti` for ParaView, `.nc` (NetCDF). `{field}` stands
+        for the name of a field, `{step}` or with zeros `{step:06}` for the steps that are done. `fields` names those that
+        are written, `stride` writes one point of so many along each axis, `slice` such as "z=4" that place of an axis.
+        `colours` and `range` are of pictures: "magma", "blue-red" and others; "0:1", "auto".
+
+        Raises `InputError` for what cannot be written so, and `FileError`.
+
+            >>> import numpy as np, stencil, tempfile, os
+            >>> plate = stencil.Simulation("heat-2d", np.ones((32, 32)), engine="cpu")
+            >>> [os.path.basename(name) for name in plate.save(os.path.join(tempfile.mkdtemp(), "u_{step:03}.vti"))]
+            ['u_000.vti']
+        """
+        names = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
+        return [str(name) for name in self._save(path, names, slice, stride, (colours, str(range)))]
+
+    def picture(self, field=None, *, slice=None, stride=1, colours="viridis", range="auto"):
+        """A picture of a field as the bytes of a PNG; the arguments are those of `save`.
+
+            >>> import numpy as np, stencil
+            >>> plate = stencil.Simulation("heat-2d", np.ones((32, 32)), engine="cpu")
+            >>> plate.picture(colours="magma")[1:4]
+            b'PNG'
+        """
+        options = {"slice": slice, "stride": stride, "colours": colours, "range": range}
+        return _shown.picture(self, self.fields[0] if field is None else field, **options)
+
+    def copy(self):
+        """A computation like this one, which goes on by itself: with the same values after the same steps.
+
+        Values go by way of this machine's memory. `copy.copy`, `copy.deepcopy` and `pickle` do the same; the engine of a copy is
+        chosen anew where "auto" was asked for.
+
+            >>> import numpy as np, stencil
+            >>> rod = stencil.Simulation("star1d1r", np.ones(8), engine="cpu")
+            >>> other = rod.copy()
+            >>> rod.step(3)
+            >>> rod.steps, other.steps
+            (3, 0)
+        """
+        rebuild, arguments = self.__reduce__()
+        return rebuild(*arguments)
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def to_xarray(self):
+        """The fields as an `xarray.Dataset`, with coordinates from the spacing (of a `Simulation` 1), `step` and `time`.
+
+        Needs the package `xarray`, of which this one does not depend. What receivers recorded is `records`, over
+        `record_time` and `receiver`; rows of totals (`totals_every`) are `total_NAME` over `total_time`. Raises `ImportError`
+        without `xarray`.
+
+            >>> import stencil
+            >>> spots = stencil.System("gray-scott", size=(32, 48), spacing=0.5, engine="cpu")
+            >>> found = spots.to_xarray()
+            >>> found["u"].dims, found["x"].values[:3].tolist()
+            (('y', 'x'), [0.0, 0.5, 1.0])
+        """
+        import xarray
+
+        shape, about = self.shape, self._about()
+        axes = ("z", "y", "x")[3 - len(shape) :]
+        spacing = about["spacing"] or [1.0] * len(shape)
+        coordinates = {name: np.arange(extent) * own for name, extent, own in zip(axes, shape, spacing, strict=True)}
+        variables = {name: (axes, self.field(name)) for name in self.fields}
+        if about["receivers"]:
+            rows = self.records()
+            variables["records"] = (("record_time", "receiver"), rows[:, 1:])
+            coordinates["record_time"] = rows[:, 0]
+            places = [f"{name}[{' '.join(f'{each:g}' for each in at)}]" for name, at in about["receivers"]]
+            coordinates["receiver"] = places
+        series = self._series()
+        if len(series):
+            coordinates["total_time"] = series[:, 1]
+            coordinates["total_step"] = ("total_time", series[:, 0].astype(np.int64))
+            for number, name in enumerate(about["totals"]):
+                variables[f"total_{name}"] = ("total_time", series[:, 2 + number])
+        facts = {"step": self.steps, "time": self.time, "title": about["title"]}
+        return xarray.Dataset(variables, coordinates, {name: each for name, each in facts.items() if each != ""})
+
+    def __str__(self):
+        return f"asked      {self!r}\n{self._report_text()}"
+
+    def _repr_html_(self):
+        return _shown.page(self)
+
+    def _repr_png_(self):
+        return _shown.small_picture(self, self.fields[0], self.shape)
+
+
+class Simulation(_Computation, _stencil.Simulation):
+    """A stencil on an array, as many steps at a time as you like.
+
+    The array is copied to where it is computed, and may change or go afterwards. The arguments are those of `run` and of
+    `help(stencil)`; `portions` says how many steps will be asked for at a time, about: it decides what is fastest.
+
+    `step(steps=1)` takes steps; `observe(steps, every)` is a loop that takes them, and looks every so many. `field()` is
+    the array as it is now, of numpy; `field(device="cuda")` is a `DeviceArray`, a copy in the memory of the GPU for torch,
+    CuPy and others. `simulation["u"] = array` gives it other values, also of an array of the GPU; `simulation["u"][2:4] = 1`
+    changes a part. `steps` counts what is done, `fields` has the names, `report()` and `print` say what was asked, what
+    computes, and how fast. `copy()`, `pickle`, `checkpoint(path)` and `resume(path)` keep all of it, `save(path)` writes
+    files, `numpy.asarray` and `to_xarray()` give arrays; a notebook shows a picture. Any thread may use it, but only the
+    process that made it.
+
+    Raises what `run` raises, here or in `step`; after a `NotFiniteError` of `step` the values are of no use until others are
+    set.
+
+        >>> import numpy as np, stencil
+        >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
+        >>> for now in rod.observe(steps=4, every=2):
+        ...     print(now.steps, now.field().max())
+        2 6.0
+        4 4.375
+        >>> other = rod.copy()
+        >>> other["u"] = 0
+        >>> rod.step(), rod.field().max().item(), other.field().max().item()
+        (None, 3.9375, 0.0)
+    """
+
+    __slots__ = ("_asked",)
+
+    def __new__(
+        cls,
+        weights,
+        u,
+        *,
+        boundary="zero",
+        dtype=None,
+        engine="auto",
+        kernel=None,
+        fuse=None,
+        chain=None,
+        jump=None,
+        portions=None,
+    ):
+        options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
+        own = super().__new__(cls, weights, u, portions, options)
+        # Of its own: what was given may change.
+        own._asked = (weights if isinstance(weights, str) else np.array(weights), portions, options)
+        return own
+
+    def __repr__(self):
+        weights, portions, options = self._asked
+        name = repr(weights) if isinstance(weights, str) else f"<{'x'.join(map(str, weights.shape))} weights>"
+        report = self.report()
+        shape = "x".join(map(str, report["shape"]))
+        given = {**options, "portions": portions}
+        plain = {"boundary": "zero", "engine": "auto"}
+        said = [f"{name}={each!r}" for name, each in given.items() if each is not None and plain.get(name) != each]
+        return f"Simulation({', '.join([name, f'<{shape} values>', *said])})"
+
+    def __reduce__(self):
+        weights, portions, options = self._asked
+        return _simulation, (type(self), weights, portions, options, self.field(), self.steps)
+
+
+def _simulation(cls, weights, portions, options, u, steps):
+    """A simulation as another one stands."""
+    # Of tf32 and bf16 the values are those of f32.
+    own = _stencil.Simulation.__new__(cls, weights, u, portions, options, steps)
+    own._asked = (weights, portions, options)
+    return own
+
+
+class System(_Computation, _stencil.System):
+    """A system of fields: equations with stencils, media that vary, sources, terms that are not linear.
+
+    `source` is the name of an example (`examples()`), a path that ends in `.toml`, the text of such a file, or a dict of the
+    same shape: `{"grid": {"size": [64, 64]}, "time": {"dt": 0.1}, "fields": {"u": {"start": array, "next": "u - dt*u"}}}`.
+    It also says the grid, its spacing, the time step and their units (`docs/systems.md`). In such a dict, and in these
+    arguments, which take the place of what the source says, values are numbers, expressions, arrays of the grid's shape
+    (numpy, or whatever gives itself by DLPack; of a GPU copied to the host once), or functions of coordinates:
+    `lambda x, y: numpy.sin(x)*y` is called once, with arrays that broadcast to the shape.
+
+    parameters
+        a dict of constants: numbers, or expressions of constants.
+    fields
+        a dict from names to what they start with, or to dicts with `start`, `before` (a list: one step before the start,
+        two), `boundary`, and `keep`, the points that keep their values: a condition, or an array that is not 0 there.
+    coefficients
+        a dict from names to values, or to dicts with `start` and `boundary`.
+    solid
+        the points that are obstacles: a condition, or an array that is not 0 there.
+    size, spacing, dtype, dt
+        extents, slowest axis first (by default those of the arrays, or of the source); distance of points; how values are
+        stored (by default as the source says; of a dict that says nothing as the arrays of fields are); time of a step.
+    totals_every
+        keep a row of the totals every so many steps: `series()`.
+    engine
+        that of `run`.
+
+    `step(steps=1)`, `observe(steps, every)`, `steps`, `fields`, `field(name)`, `copy()`, `pickle`, `checkpoint`, `resume`,
+    `save`, `to_xarray()` and `report()` are those of `Simulation`. `system["u"] = array` and `system["u"][2:4] = 1` change a
+    field, `system["u", 1]` is it one step before, where equations of waves read that. `parameters["D"] = 3` changes a
+    constant from the next step on. `time` is that of the steps that are done. `records()` is what receivers recorded: a row
+    for the start and for each step, the time and then the value at each receiver; `totals()` are the totals now.
+
+    Raises `InputError` for a mistake in the description, with its line and column in `facts`, `FileError` for a file that
+    cannot be read, and what `run` raises.
+
+        >>> import numpy as np, stencil
+        >>> spots = stencil.System("gray-scott", size=(48, 64), parameters={"feed": 0.03}, engine="cpu")
+        >>> spots.step(10)
+        >>> spots.fields, spots.field("u").shape
+        (['u', 'v'], (48, 64))
+        >>> cooling = stencil.System({
+        ...     "time": {"dt": 0.5},
+        ...     "constants": {"rate": 0.5},
+        ...     "fields": {"u": {"start": np.array([4.0, 8.0]), "next": "u - dt*rate*u"}},
+        ... })
+        >>> cooling.step()
+        >>> cooling.parameters["rate"] = 1
+        >>> cooling.step()
+        >>> cooling.field("u").tolist(), cooling.time
+        ([1.5, 3.0], 1.0)
+    """
+
+    __slots__ = ("_asked",)
+
+    def __new__(
+        cls,
+        source,
+        *,
+        parameters=None,
+        fields=None,
+        coefficients=None,
+        solid=None,
+        size=None,
+        spacing=None,
+        dtype=None,
+        dt=None,
+        totals_every=None,
+        engine="auto",
+    ):
+        recipe = _describe.recipe(
+            source,
+            parameters=parameters,
+            fields=fields,
+            coefficients=coefficients,
+            solid=solid,
+            size=size,
+            spacing=spacing,
+            dtype=dtype,
+            dt=dt,
+        )
+        own = super().__new__(cls, recipe, engine, totals_every)
+        plain = isinstance(source, (str, os.PathLike)) and "\n" not in os.fspath(source)
+        own._asked = (repr(os.fspath(source)) if plain else "…", totals_every, engine)
+        return own
+
+    @property
+    def parameters(self):
+        """Its constants, a mapping from names to values; assigning changes the system from the next step on.
+
+        Fields, and what they were in earlier steps, stay; whatever is made of a constant is computed anew: other constants,
+        coefficients, the spacing, the time step. `time` goes on from where it is. Raises `InputError` for a name that no constant
+        has, and for a value with which the system makes no sense: it is then as it was.
+
+            >>> import stencil
+            >>> spots = stencil.System("gray-scott", size=(32, 48), engine="cpu")
+            >>> spots.parameters["feed"] = "kill/2"
+            >>> spots.parameters["feed"]
+            0.0325
+        """
+        return Parameters(self)
+
+    @parameters.setter
+    def parameters(self, values):
+        for name, value in dict(values).items():
+            self.parameters[name] = value
+
+    def series(self):
+        """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total.
+
+            >>> import stencil
+            >>> falling = stencil.System({
+            ...     "grid": {"size": [4]}, "fields": {"u": {"start": 1, "next": "u/2"}}, "totals": {"mass": "sum(u)"},
+            ... }, totals_every=2)
+            >>> falling.step(4)
+            >>> falling.series()["mass"].tolist()
+            [4.0, 1.0, 0.25]
+        """
+        rows, names = self._series(), ["step", "time", *self._about()["totals"]]
+        types = [(name, np.int64 if number == 0 else np.float64) for number, name in enumerate(names)]
+        found = np.zeros(len(rows), types)
+        for number, name in enumerate(names):
+            if len(rows):
+                found[name] = rows[:, number]
+        return found
+
+    def __repr__(self):
+        source, every, engine = self._asked
+        said = {"parameters": dict(self.parameters), "totals_every": every, "engine": engine}
+        plain = {"engine": "auto"}
+        said = [f"{name}={each!r}" for name, each in said.items() if each and plain.get(name) != each]
+        return f"System({', '.join([source, *said])})"
+
+    def __reduce__(self):
+        return _system, (type(self), self._recipe(), self._asked, self._state())
+
+
+def _system(cls, recipe, asked, state):
+    """A system as another one stands."""
+    own = _stencil.System.__new__(cls, recipe, asked[2], asked[1], state)
+    own._asked = asked
+    return own

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Systems of objects: a dict of the shape of a system's file, arrays and functions in the place of what a text says.
+
+What the library is given is a recipe: `(place, text, folder, given)`. The text is that of a file; `given` has what
+stands in the place of what the text says, as `(what, name, values)` with values that are texts or arrays.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from . import _stencil
+from .errors import InputError
+
+_AXES = ("z", "y", "x")
+_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
+
+
+def recipe(source, *, parameters, fields, coefficients, solid, size, spacing, dtype, dt):
+    """The recipe of a system."""
+    given = []
+    if isinstance(source, Mapping):
+        place, folder = "the description", ""
+        text, infers_dtype = _of_dict(source, given)
+    else:
+        place, text, folder = _stencil.described(source)
+        infers_dtype = False
+    for name, value in _items("parameters", parameters):
+        given.append(("parameter", name, [_number(f"parameters[{name!r}]", value)]))
+    for name, value in _items("fields", fields):
+        _of_field(name, value, given)
+    for name, value in _items("coefficients", coefficients):
+        _of_coefficient(name, value, given)
+    if solid is not None:
+        given.append(("solid", "", [solid]))
+    if dt is not None:
+        given.append(("dt", "", [_number("dt", dt)]))
+    if spacing is not None:
+        several = spacing if isinstance(spacing, (list, tuple, np.ndarray)) else [spacing]
+        given.append(("spacing", "", [_number("spacing", each) for each in several]))
+    if size is not None:
+        several = size if isinstance(size, (list, tuple, np.ndarray)) else [size]
+        given.append(("size", "", [str(_stencil.Computation._count("size", each, 1)) for each in several]))
+    elif shape := _shape(given):
+        given.append(("size", "", [str(extent) for extent in shape]))
+    if dtype is not None:
+        given.append(("dtype", "", [_stencil.dtype_name(dtype)]))
+    elif infers_dtype and (own := _widest(given)):
+        given.append(("dtype", "", [own]))
+    return _called((place, text, folder, [(what, name, [_value(what, name, each) for each in values])
+                                          for what, name, values in given]))  # fmt: skip
+
+
+def coordinates(shape, spacing):
+    """The coordinates of the points by axis: arrays that broadcast to the shape, as `numpy.ogrid` makes them."""
+    names = _AXES[3 - len(shape) :]
+    grids = np.ogrid[tuple(slice(extent) for extent in shape)]
+    return {name: own * distance for name, own, distance in zip(names, grids, spacing, strict=True)}
+
+
+def evaluated(what, function, known, shape):
+    """The values of a function of coordinates at all points. Its arguments are named as the axes."""
+    try:
+        names = [name for name, each in inspect.signature(function).parameters.items()
+                 if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+                 and (each.default is each.empty or name in known)]  # fmt: skip
+    except (TypeError, ValueError):
+        names = None
+    axes = ", ".join(name for name in known if name != "t")
+    if names is None or not set(names) <= set(known):
+        text = f"{what}: nobody knows what to call this function with"
+        help = f"name its arguments after coordinates: of {axes} those that it needs, as in lambda {axes}: …"
+        raise InputError(text, "input", {}, help)
+    values = np.asarray(function(**{name: known[name] for name in names}))
+    if values.dtype.kind in "biu":
+        values = values.astype(np.float64)
+    try:
+        return np.ascontiguousarray(np.broadcast_to(values, shape))
+    except ValueError:
+        text = f"{what}: the function gives values of shape {values.shape}, the grid has {tuple(shape)}"
+        help = "its arguments are arrays that broadcast to the shape: compute with them as with numbers"
+        raise InputError(text, "input", {}, help) from None
+
+
+def _called(own):
+    """A recipe whose functions are called: the grid is known when the rest is understood."""
+    place, text, folder, given = own
+    if not any(callable(each) for _, _, values in given for each in values):
+        return own
+    nothing = {"solid": "0 > 1", "keep": "0 > 1"}
+    plain = [(what, name, [each if isinstance(each, str) else nothing.get(what, "0") for each in values])
+             for what, name, values in given]  # fmt: skip
+    shape, spacing, dt = _stencil.outline((place, text, folder, plain))
+    known = coordinates(shape, spacing)
+
+    def of(what, name, number, each):
+        if not callable(each):
+            return each
+        time = -dt * (number + 1) if what == "before" else 0.0
+        return evaluated(f"the {what} of '{name}'" if name else what, each, {**known, "t": time}, tuple(shape))
+
+    return place, text, folder, [(what, name, [of(what, name, number, each) for number, each in enumerate(values)])
+                                 for what, name, values in given]  # fmt: skip
+
+
+def _of_dict(source, given):
+    """The text of a dict, without what a text cannot hold; and whether it leaves the element type open."""
+    tables = {key: value for key, value in source.items() if value is not None}
+    grid = dict(_table("grid", tables.get("grid", {})))
+    if not _is_plain(grid.get("solid")):
+        given.append(("solid", "", [grid.pop("solid")]))
+    infers_dtype = "dtype" not in grid
+    if not isinstance(grid.get("dtype", ""), str):
+        grid["dtype"] = _stencil.dtype_name(grid["dtype"])
+    time = dict(_table("time", tables.get("time", {})))
+    if "until" not in time:
+        time.setdefault("steps", 0)
+    fields = {}
+    for name, table in _table("fields", tables.get("fields", {})).items():
+        fields[name] = _without_arrays("field", name, dict(_table(f"fields[{name!r}]", table)), given)
+    coefficients = {}
+    for name, table in _table("coefficients", tables.get("coefficients", {})).items():
+        table = dict(table) if isinstance(table, Mapping) else {"start": table}
+        coefficients[name] = _without_arrays("coefficient", name, table, given)
+    for key in ("sources", "receivers"):
+        if key in tables:
+            tables[key] = [each for table in tables[key] for each in _places(key, table)]
+    if "size" not in grid:
+        # Whoever gives arrays gives their shape.
+        grid["size"] = list(_shape(given) or [])
+        if not grid["size"]:
+            text = "the description: the size of the grid is not known"
+            raise InputError(text, "input", {}, 'give "grid": {"size": [480, 640]}, or arrays for fields')
+    tables |= {"grid": grid, "time": time, "fields": fields}
+    if coefficients:
+        tables["coefficients"] = coefficients
+    lines = []
+    _write([], tables, lines)
+    return "\n".join(lines) + "\n", infers_dtype
+
+
+def _without_arrays(kind, name, table, given):
+    start = table.get("start")
+    if not _is_plain(start):
+        given.append(("start", name, [start]))
+        table["start"] = 0
+    if kind == "field":
+        if not _is_plain(table.get("keep")):
+            given.append(("keep", name, [table.pop("keep")]))
+        before = table.get("before")
+        several = list(before) if isinstance(before, (list, tuple)) else [before]
+        if not all(_is_plain(each) for each in several):
+            given.append(("before", name, several))
+            del table["before"]
+    return table
+
+
+def _of_field(name, value, given):
+    if not isinstance(value, Mapping):
+        given.append(("start", name, [value]))
+        return
+    for key, each in value.items():
+        if key in ("start", "keep"):
+            given.append((key, name, [each]))
+        elif key == "before":
+            given.append((key, name, list(each) if isinstance(each, (list, tuple)) else [each]))
+        elif key == "boundary":
+            given.append((key, name, [str(each)]))
+        else:
+            text = f"fields[{name!r}]: there is no key '{key}' here"
+            raise InputError(text, "input", {}, "it may be start, before, keep, boundary")
+
+
+def _of_coefficient(name, value, given):
+    table = value if isinstance(value, Mapping) else {"start": value}
+    for key, each in table.items():
+        if key not in ("start", "boundary"):
+            text = f"coefficients[{name!r}]: there is no key '{key}' here"
+            raise InputError(text, "input", {}, "it may be start, boundary")
+        given.append(("coefficient" if key == "start" else key, name, [str(each) if key == "boundary" else each]))
+
+
+def _places(key, table):
+    """A table for each place of an array with a row for each."""
+    at = table.get("at") if isinstance(table, Mapping) else None
+    if at is None or isinstance(at, str) or np.ndim(at) < 2:
+        return [table]
+    return [{**table, "at": list(row)} for row in at]
+
+
+def _is_plain(value):
+    """Whether a text can hold it: a number, a text, nothing."""
+    return value is None or isinstance(value, (str, int, float, np.number)) and not callable(value)
+
+
+def _is_array(value):
+    return hasattr(value, "shape") and getattr(value, "shape", ()) != () or isinstance(value, (list, tuple))
+
+
+def _value(what, name, value):
+    """A text, an array or a function as the library takes it."""
+    if isinstance(value, str) or callable(value):
+        return value
+    if _is_plain(value) and value is not None:
+        return _number(name or what, value)
+    if isinstance(value, np.generic) or (hasattr(value, "shape") and value.shape == ()):
+        return _number(name or what, value.item())
+    return value
+
+
+def _number(what, value):
+    """A number, or an expression, as a text."""
+    if isinstance(value, str):
+        return value
+    try:
+        return repr(float(value))
+    except (TypeError, ValueError):
+        text = f"{what} must be a number or an expression, not {type(value).__name__}"
+        raise TypeError(f"{text}\nhelp: give a number, or a text of the language such as \"2*pi\"") from None
+
+
+def _items(argument, value):
+    if value is None:
+        return []
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{argument} must be a dict from names to values, not {type(value).__name__}\n"
+                        f"help: write {argument}={{\"name\": value}}")  # fmt: skip
+    return value.items()
+
+
+def _table(what, value):
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} must be a dict, not {type(value).__name__}\n"
+                        "help: it has the keys of the table of that name in docs/systems.md")  # fmt: skip
+    return value
+
+
+def _arrays(given, *whats):
+    return [each for what, _, values in given if what in whats for each in values if _is_array(each)]
+
+
+def _shape(given):
+    """The extents of the first array that is given for a grid."""
+    for each in _arrays(given, "start", "before", "coefficient", "solid", "keep"):
+        return tuple(np.shape(each)) if isinstance(each, (list, tuple)) else tuple(each.shape)
+    return None
+
+
+def _widest(given):
+    """The widest element type of the arrays that fields start with; none if they hold whole numbers only."""
+    names = [str(getattr(each, "dtype", "float64")).rpartition(".")[2] for each in _arrays(given, "start", "before")]
+    order = ["float16", "bfloat16", "float32", "float64"]
+    known = [order.index(name) for name in names if name in order]
+    if not known:
+        return None
+    if {"float16", "bfloat16"} <= set(names) and max(known) < 2:
+        return "f32"
+    return ["f16", "bf16", "f32", "f64"][max(known)]
+
+
+def _write(path, table, lines):
+    """A table as TOML: its own values first, then the tables in it."""
+    own = {key: value for key, value in table.items() if not _is_table(value)}
+    if own and path:
+        lines.append(f"[{'.'.join(map(_key, path))}]")
+    elif path and not table:
+        lines.append(f"[{'.'.join(map(_key, path))}]")
+    for key, value in own.items():
+        if value is not None:
+            lines.append(f"{_key(key)} = {_toml([*path, key], value)}")
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            _write([*path, key], value, lines)
+        elif _is_table(value):
+            for each in value:
+                lines.append(f"[[{'.'.join(map(_key, [*path, key]))}]]")
+                for name, item in each.items():
+                    lines.append(f"{_key(name)} = {_toml([*path, key, name], item)}")
+
+
+def _is_table(value):
+    several = isinstance(value, (list, tuple)) and len(value) > 0
+    return isinstance(value, Mapping) or several and all(isinstance(each, Mapping) for each in value)
+
+
+def _key(name):
+    return name if _BARE.match(str(name)) else _quoted(str(name))
+
+
+def _quoted(text):
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _toml(path, value):
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_toml(path, each) for each in value)}]"
+    raise TypeError(f"{'.'.join(map(str, path))} must be a number, a text or a list, not {type(value).__name__}\n"
+                    "help: arrays and functions are for the start of fields and coefficients, for before, keep and solid")  # fmt: skip

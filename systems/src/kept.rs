@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What files say of a system: checkpoints, and those that hold its fields.
+
+use super::checked::System;
+use files::io::checkpoint::Problem;
+use files::record::{Time, Units};
+
+impl System {
+    /// What checkpoints say of it.
+    #[must_use]
+    pub fn checkpointed(&self) -> Problem {
+        let (shape, dtype, dt) = (self.shape(), self.dtype(), self.dt());
+        let fields: Vec<&str> = self.fields().collect();
+        let fields = fields.join(", ");
+        let name = match self.title() {
+            "" => format!("a system of {fields}"),
+            title => format!("{title}: {fields}"),
+        };
+        let steps_of = match self.varies_steps() {
+            true => "steps as long as the values say".to_owned(),
+            false => format!("steps of {dt}"),
+        };
+        let title = format!("{name} on {shape} {dtype} values, {steps_of}");
+        let besides =
+            "its spacing, equations, starts, boundaries, stencils, tables, sources or receivers";
+        let (hash, arrays, steps) = (self.fingerprint(), self.arrays(), self.steps());
+        Problem { title, besides, hash, shape, dtype, arrays, steps }
+    }
+
+    /// When its steps are, and how far it is from a point to the next.
+    #[must_use]
+    pub fn units(&self) -> Units {
+        let time = if self.tells_time() { Time::Told } else { Time::Even(self.dt()) };
+        Units { time, spacing: self.spacing() }
+    }
+}
