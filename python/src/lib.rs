@@ -13,6 +13,7 @@ mod dlpack;
 mod errors;
 mod help;
 mod looks;
+mod ndimage;
 mod numbers;
 mod planning;
 mod process;
@@ -31,6 +32,7 @@ fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<looks::Looks>()?;
     module.add_class::<device_array::DeviceArray>()?;
     module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
+    module.add_function(wrap_pyfunction!(ndimage::filter, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(planning::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(planning::weights, module)?)?;

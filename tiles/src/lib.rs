@@ -4,6 +4,7 @@
 
 pub mod caches;
 mod cut;
+pub mod filter;
 pub mod halo;
 pub mod levels;
 mod machine;
@@ -14,6 +15,7 @@ mod speed;
 mod steps;
 mod storage;
 pub mod tiling;
+mod window;
 
 pub use pass::{Pass, Passes};
 pub use speed::{Counted, counted};
