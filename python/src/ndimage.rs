@@ -65,7 +65,7 @@ fn read(
     output: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     with_type!(input, array => write(py, filter, array.readonly(), output),
-        [u8 i8 u16 i16 u32 i32 u64 i64 half::f16 f32 f64])
+        [u8 i8 u16 i16 u32 i32 u64 i64 f32 f64])
 }
 
 fn write<I: Element + Value>(
@@ -75,7 +75,7 @@ fn write<I: Element + Value>(
     output: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     with_type!(output, array => compute(py, filter, &input, array.readwrite()),
-        [u8 i8 u16 i16 u32 i32 u64 i64 half::f16 f32 f64])
+        [u8 i8 u16 i16 u32 i32 u64 i64 f32 f64])
 }
 
 /// Without Python's lock.

@@ -74,16 +74,25 @@ pub fn as_root(program: &str) -> Command {
     }
 }
 
-/// Where the tests in Python find numpy and pytest.
+/// What the tests in Python import, and how pip names it; scipy with its own tests of filters, which `stencil.ndimage` has to
+/// pass.
+const PYTHON_PACKAGES: [(&str, &str); 5] = [
+    ("numpy", "numpy"),
+    ("pytest", "pytest"),
+    ("ml_dtypes", "ml_dtypes"),
+    ("scipy", "scipy==1.17.1"),
+    ("hypothesis", "hypothesis"),
+];
+
+/// Where the tests in Python find numpy, pytest and scipy.
 pub fn python_packages() -> Result<PathBuf> {
     let packages = std::path::absolute(VENV)?.join("python");
-    let installed =
-        || ["numpy", "pytest", "ml_dtypes"].iter().all(|name| packages.join(name).exists());
+    let installed = || PYTHON_PACKAGES.iter().all(|(name, _)| packages.join(name).exists());
     if !installed() {
         let mut pip = pip()?;
         pip.args(["install", "--quiet", "--root-user-action=ignore", "--upgrade"]);
-        pip.arg("--target").arg(&packages).args(["numpy", "pytest", "ml_dtypes"]);
-        step::run("numpy and pytest", &mut pip)?;
+        pip.arg("--target").arg(&packages).args(PYTHON_PACKAGES.map(|(_, pip)| pip));
+        step::run("packages of Python", &mut pip)?;
     }
     Ok(packages)
 }

@@ -220,9 +220,7 @@ impl Filter {
         let sum: Box<dyn Sums<C>> = if is_ordered {
             C::ordered(&terms, stage.is_line, planes)
         } else {
-            let tap = |term: &Term| Tap { offset: term.offset, weight: term.weight };
-            let taps: Vec<Tap> = terms.iter().map(tap).collect();
-            Box::new(Window::<C>::new(&taps, planes))
+            Box::new(Window::<C>::new(&rounded::<C>(&terms), planes))
         };
         Shaped {
             sum,
@@ -231,6 +229,26 @@ impl Filter {
             divisor: stage.divisor,
         }
     }
+}
+
+/// The terms with weights as `C` holds them. What rounding a weight changes is taken from the next smaller one, if that is
+/// about as large: so that their sum, the level of flat parts, stays what it is.
+fn rounded<C: Number>(terms: &[Term]) -> Vec<Tap> {
+    let mut order: Vec<usize> = (0..terms.len()).collect();
+    order.sort_by(|a, b| terms[*b].weight.abs().total_cmp(&terms[*a].weight.abs()));
+    let mut taps: Vec<Tap> =
+        terms.iter().map(|term| Tap { offset: term.offset, weight: term.weight }).collect();
+    let mut left = 0.0;
+    for number in order {
+        let weight = &mut taps[number].weight;
+        if f64::abs(left) > 2.0 * f64::from(f32::EPSILON) * weight.abs() {
+            left = 0.0;
+        }
+        let wanted = *weight + left;
+        *weight = C::cut(wanted).widen();
+        left = wanted - *weight;
+    }
+    taps
 }
 
 /// The blocks of an array.

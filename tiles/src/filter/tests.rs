@@ -12,19 +12,11 @@ fn line(axis: usize, first: i32, weights: &[f64]) -> Stage {
 }
 
 /// The value at coordinates that may lie outside, one axis after the other.
-fn at(values: &[f64], filter: &Filter, point: [isize; 3]) -> f64 {
-    let [_, extents @ ..] = filter.extents;
+fn at(values: &[f64], axes: &[Axis; 3], extents: [usize; 3], point: [isize; 3]) -> f64 {
     let mut place = 0;
-    for axis in 0..3 {
-        let step = if axis == 2 { filter.step as isize } else { 1 };
-        let known = Axis::new(
-            extents[axis],
-            step as usize,
-            filter.sides[axis],
-            [100 * step as usize; 2],
-        );
-        match known.place(point[axis]) {
-            Ok(inside) => place = place * extents[axis] + inside,
+    for (axis, extent) in extents.into_iter().enumerate() {
+        match axes[axis].place(point[axis]) {
+            Ok(inside) => place = place * extent + inside,
             Err(value) => return value,
         }
     }
@@ -32,7 +24,12 @@ fn at(values: &[f64], filter: &Filter, point: [isize; 3]) -> f64 {
 }
 
 fn plain(filter: &Filter, input: &[f64]) -> Vec<f64> {
-    let [_, nz, ny, nx] = filter.extents;
+    let [_, extents @ ..] = filter.extents;
+    let [nz, ny, nx] = extents;
+    let axes: [_; 3] = std::array::from_fn(|axis| {
+        let step = if axis == 2 { filter.step } else { 1 };
+        Axis::new(extents[axis], step, filter.sides[axis], [100; 2])
+    });
     let mut values = input.to_vec();
     for stage in &filter.stages {
         let sum = |point: usize| {
@@ -45,7 +42,7 @@ fn plain(filter: &Filter, input: &[f64]) -> Vec<f64> {
                     let offset = [dz, dy, dx * filter.step as i32];
                     let from =
                         std::array::from_fn(|axis| point[axis] as isize + offset[axis] as isize);
-                    term.weight * at(&values, filter, from)
+                    term.weight * at(&values, &axes, extents, from)
                 })
                 .sum();
             sum / stage.divisor
@@ -61,7 +58,7 @@ fn chains_are_their_sums_one_after_the_other_at_every_side() {
         [Side::Symmetric, Side::Reflect, Side::Edge, Side::Periodic, Side::Constant(2.5), Side::Zero];
     let weights = [0.5, -1.25, 2.0, 0.75, 0.25, 1.0, -0.5, 3.0];
     let mut number = 0;
-    for extents in [[1, 1, 1], [1, 3, 5], [3, 40, 700], [5, 2, 130], [2, 100, 33], [1, 1, 4000]] {
+    for extents in [[1, 1, 1], [1, 3, 5], [2, 40, 700], [5, 2, 130], [2, 100, 33], [1, 1, 4000]] {
         for step in [1, 5] {
             for pair in 0..sides.len() {
                 number += 1;

@@ -5,7 +5,6 @@
 use std::any::TypeId;
 
 use bytemuck::Pod;
-use half::f16;
 
 /// A type of values of arrays.
 pub trait Value: Pod + Send + Sync {
@@ -78,27 +77,13 @@ macro_rules! large {
 
             #[inline(always)]
             fn cut(sum: f64) -> Self {
-                // Numbers below 0 have the bits of whole numbers with a sign.
-                if sum < 0.0 { sum as i64 as Self } else { sum as Self }
+                // By way of whole numbers with a sign, which hold all but the upper half of u64.
+                if sum < 9.2e18 { sum as i64 as Self } else { sum as Self }
             }
         }
     )*};
 }
 large!(u32 i64 u64);
-
-impl Value for f16 {
-    const LARGEST: Option<f64> = None;
-
-    #[inline(always)]
-    fn widen(self) -> f64 {
-        self.to_f64()
-    }
-
-    #[inline(always)]
-    fn cut(sum: f64) -> Self {
-        Self::from_f64(sum)
-    }
-}
 
 impl Value for f32 {
     const LARGEST: Option<f64> = None;
