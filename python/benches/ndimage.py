@@ -4,7 +4,7 @@
     python python/benches/ndimage.py [--quick] [WORD]
 
 Needs numpy, scipy and opencv-python-headless. Each time is the shortest of several, taken in turns. WORD chooses the rows
-that have it in their name. OpenCV rounds whole numbers, scipy and this library cut them: so OpenCV's may differ by the number of passes.
+that have it in their name. OpenCV rounds whole numbers, scipy and this library cut them after each pass: so OpenCV's may be some larger.
 """
 
 import argparse
@@ -89,7 +89,7 @@ def main():
         functions = {"stencil": lambda: filter(ndimage, u)}
         if of_cv:
             other = np.abs(of_cv(u).astype(float) - expected).max()
-            assert other <= max(allowed, 1e-4), f"{name}: OpenCV is {other} off scipy"
+            assert other <= (4 if u.dtype.kind == "u" else 1e-4), f"{name}: OpenCV is {other} off scipy"
             functions["cv"] = lambda: of_cv(u)
         turns = [shortest(functions, 0.4) for _ in range(3)]
         best = {key: min(turn[key] for turn in turns) * 1e3 for key in functions}

@@ -88,7 +88,8 @@ fn compute<I: Element + Value, O: Element + Value>(
     let is_ordered = input.is_c_contiguous() && output.is_c_contiguous();
     let points: usize = filter.extents.iter().product();
     if !is_ordered || [input.len(), output.len()] != [points; 2] || filter.stages.is_empty() {
-        let text = "the arrays are to be in C order, of the extents that are given, and the stages some";
+        let text =
+            "the arrays are to be in C order, of the extents that are given, and the stages some";
         return Err(PyValueError::new_err(text));
     }
     let (input, output) = (input.as_slice()?, output.as_slice_mut()?);

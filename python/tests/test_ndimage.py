@@ -27,7 +27,7 @@ def array(rng, kind=None):
             break
     if rng.random() < 0.03:
         shape = [int(rng.integers(300, 1000)) for _ in range(2)]
-    kind = kind or np.dtype(pick(rng, [np.float64] * 6 + [np.float32, np.complex128] + WHOLE))
+    kind = kind or np.dtype(pick(rng, [np.float64] * 14 + [np.float32, np.complex128] + WHOLE))
     if kind.kind == "b":
         values = rng.random(shape) < 0.5
     elif kind.kind in "iu":
@@ -137,9 +137,10 @@ def one(scipy, seed):
         if u.dtype.kind == "f" or fits(scipy, name, args, kwargs, expected.dtype):
             view = np.uint8 if expected.dtype.kind == "b" else expected.dtype
             off = found.view(view) != expected.view(view)
-            # Of floats the running sums of scipy's uniform filters round otherwise.
-            allowed = 1 if u.dtype.kind == "f" and ("uniform" in name) else 0
-            assert np.count_nonzero(off) <= allowed * off.size * 1e-3, f"{text}: {np.count_nonzero(off)} of {off.size}"
+            if "uniform" in name and (u.dtype.kind == "f" or kwargs["cval"] % 1):
+                # scipy carries the rounding of sums of fractions along a line: an integer apart.
+                off = np.abs(found.astype(float) - expected.astype(float)) > 1
+            assert not off.any(), f"{text}: {np.count_nonzero(off)} of {off.size}"
         return "whole"
     rounding = np.finfo(expected.dtype).eps
     if np.issubdtype(u.dtype, np.floating) and not np.issubdtype(kwargs.get("output", u.dtype), np.floating):
@@ -162,7 +163,10 @@ def one(scipy, seed):
 
 
 def fits(scipy, name, args, kwargs, kind):
-    """Whether all that scipy computes fits the type, of 32 bits those that C converts by way of."""
+    """Whether all that scipy computes fits the type, of 32 bits those that C converts by way of. What is below 0 between the
+    passes of a filter is huge as an uint64."""
+    if kind == np.uint64 and not name.endswith("1d") and name not in ("correlate", "convolve"):
+        return False
     wide = outcome(scipy, name, args, kwargs | {"output": np.float64})
     limit = 2**31 - 1 if kind.itemsize <= 4 else 2**62
     return not isinstance(wide, Exception) and np.abs(wide).max(initial=0) < limit and "magnitude" not in name
@@ -171,7 +175,7 @@ def fits(scipy, name, args, kwargs, kind):
 def test_random_calls_are_those_of_scipy():
     scipy = pytest.importorskip("scipy.ndimage")
     kinds = [one(scipy, seed) for seed in range(CASES)]
-    assert kinds.count("error") < 0.2 * CASES and kinds.count("whole") > 0.1 * CASES
+    assert kinds.count("error") < 0.1 * CASES and kinds.count("whole") > 0.2 * CASES and kinds.count("float") > 0.4 * CASES
     print({kind: kinds.count(kind) for kind in set(kinds)})
 
 
@@ -299,3 +303,31 @@ def test_sums_of_arrays_of_a_gpu_are_one_step_of_a_stencil(monkeypatch):
     expected = [getattr(ndimage, name)(u, mode=mode, cval=1.5, **arguments) for name, arguments in calls for mode in MODES]
     for one, other in zip(found, expected):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_types_for_editors_are_those_of_the_functions():
+    import ast
+    import inspect
+    import pathlib
+
+    stub = ast.parse((pathlib.Path(ndimage.__file__).parent / "__init__.pyi").read_text())
+    functions = {each.name: each.args for each in stub.body if isinstance(each, ast.FunctionDef)}
+    assert sorted(functions) == sorted(ndimage.__all__)
+    for name, given in functions.items():
+        parameters = inspect.signature(getattr(ndimage, name)).parameters
+        assert [each.arg for each in given.args + given.kwonlyargs] == [
+            key for key, each in parameters.items() if each.kind != each.VAR_KEYWORD
+        ]
+        defaults = [ast.literal_eval(each) for each in given.defaults + given.kw_defaults]
+        assert defaults == [each.default for each in parameters.values() if each.default is not each.empty], name
+
+
+def test_signatures_are_those_of_scipy():
+    import inspect
+
+    scipy = pytest.importorskip("scipy.ndimage")
+    for name in ndimage.__all__:
+        own, theirs = (inspect.signature(getattr(module, name)).parameters for module in (ndimage, scipy))
+        assert [(key, each.kind, each.default) for key, each in own.items()] == [
+            (key, each.kind, each.default) for key, each in theirs.items()
+        ], name

@@ -15,8 +15,8 @@ use crate::padded::{Layout, Padded};
 use crate::steps::{Room, Steps};
 use crate::storage::{ROWS, Storage, round_row, widen_row};
 use crate::tiling::{Tiling, is_periodic};
-use problem::check::seams::Seams;
 use crate::window::Window;
+use problem::check::seams::Seams;
 use problem::{Boundary, Dtype};
 
 /// A stencil, ready to be applied to grids of one layout: a few time steps of the whole grid at a time.
@@ -174,7 +174,13 @@ impl<T: Passes> Tiled<T> {
                     continue;
                 }
                 let planes = self.planes(from, z);
-                self.window.rows(&planes, self.layout.pitch, self.at(&rows, &columns), self.ahead(), to);
+                self.window.rows(
+                    &planes,
+                    self.layout.pitch,
+                    self.at(&rows, &columns),
+                    self.ahead(),
+                    to,
+                );
             }
             return;
         }

@@ -116,9 +116,8 @@ impl<C: Number> Chain<C> {
         };
         let mut region = Region { low: reached(part.low, -1), high: reached(part.high, 1) };
         let level = Level::new();
-        let is_inside = (0..3).all(|axis| {
-            region.low[axis] >= 0 && region.high[axis] <= self.extents[axis] as isize
-        });
+        let is_inside = (0..3)
+            .all(|axis| region.low[axis] >= 0 && region.high[axis] <= self.extents[axis] as isize);
         let mut direct = source.plain().filter(|_| is_inside);
         if direct.is_none() {
             self.load(source, region, &mut scratch.from, level);
@@ -135,8 +134,7 @@ impl<C: Number> Chain<C> {
                 }
                 None => (&scratch.from[..], nx, ny * nx, 0, 0),
             };
-            let planes: Vec<&[C]> =
-                (0..nz).map(|z| &values[first + z * plane..]).collect();
+            let planes: Vec<&[C]> = (0..nz).map(|z| &values[first + z * plane..]).collect();
             let [rz, ry, rx] = stage.reach;
             let origin = ry * pitch + rx;
             let compute = |to: &mut [&mut [C]]| {
@@ -156,14 +154,12 @@ impl<C: Number> Chain<C> {
             };
             let is_last = number + 1 == self.stages.len();
             if is_last {
-                let mut rows: Vec<&mut [C]> = Vec::new();
-                if let Some(rows) = same_rows(&mut part.rows) {
-                    let mut rows = rows;
+                if let Some(mut rows) = same_rows(&mut part.rows) {
                     compute(&mut rows);
                     return;
                 }
                 scratch.to.resize(after.extents().iter().product(), C::default());
-                rows.extend(scratch.to.chunks_mut(wx));
+                let mut rows: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
                 compute(&mut rows);
                 for (to, from) in part.rows.iter_mut().zip(rows) {
                     let (to, from) = (&mut **to, &*from);

@@ -62,14 +62,7 @@ pub struct Filter {
 /// How rows are computed.
 pub(crate) trait Sums<C>: Send + Sync {
     /// See [`Window::rows`].
-    fn rows(
-        &self,
-        planes: &[&[C]],
-        pitch: usize,
-        origin: usize,
-        ahead: usize,
-        to: &mut [&mut [C]],
-    );
+    fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, ahead: usize, to: &mut [&mut [C]]);
 }
 
 impl<C: Storage> Sums<C> for Window<C> {
@@ -158,7 +151,7 @@ impl Filter {
         output: &mut [O],
         is_ordered: bool,
     ) {
-        let chain = self.chain::<C>(is_ordered);
+        let chain = self.chain::<C>(is_ordered, O::LARGEST.is_some());
         let size: usize = chain.extents.iter().product();
         if size == 0 {
             return;
@@ -183,10 +176,10 @@ impl Filter {
         self.stages.iter().map(|stage| stage.terms.len()).sum()
     }
 
-    fn chain<C: Number>(&self, is_ordered: bool) -> Chain<C> {
+    fn chain<C: Number>(&self, is_ordered: bool, is_whole: bool) -> Chain<C> {
         let [_, extents @ ..] = self.extents;
         let stages: Vec<_> =
-            self.stages.iter().map(|stage| self.shaped(stage, is_ordered)).collect();
+            self.stages.iter().map(|stage| self.shaped(stage, is_ordered, is_whole)).collect();
         let sum = |of: fn(&Shaped<C>, usize) -> isize| -> [isize; 3] {
             std::array::from_fn(|axis| stages.iter().map(|stage| of(stage, axis)).sum())
         };
@@ -202,9 +195,12 @@ impl Filter {
         Chain { extents, axes, reach: reach.map(|it| it as usize), shift, stages }
     }
 
-    /// A stage whose offsets are moved so that they reach equally far to both sides.
-    fn shaped<C: Number>(&self, stage: &Stage, is_ordered: bool) -> Shaped<C> {
+    /// A stage whose offsets are moved so that they reach equally far to both sides. Where results are no whole numbers, weights
+    /// are divided, not sums.
+    fn shaped<C: Number>(&self, stage: &Stage, is_ordered: bool, is_whole: bool) -> Shaped<C> {
         let mut terms = stage.terms.clone();
+        let divisor = if is_whole { stage.divisor } else { 1.0 };
+        terms.iter_mut().for_each(|term| term.weight *= divisor / stage.divisor);
         terms.iter_mut().for_each(|term| term.offset[2] *= self.step as i32);
         let ends = |axis: usize| {
             let offsets = terms.iter().map(move |term| term.offset[axis]);
@@ -226,7 +222,7 @@ impl Filter {
             sum,
             reach: reach.map(|it| it as usize),
             shift: shift.map(|it| it as isize),
-            divisor: stage.divisor,
+            divisor,
         }
     }
 }

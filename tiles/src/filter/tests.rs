@@ -54,8 +54,14 @@ fn plain(filter: &Filter, input: &[f64]) -> Vec<f64> {
 
 #[test]
 fn chains_are_their_sums_one_after_the_other_at_every_side() {
-    let sides =
-        [Side::Symmetric, Side::Reflect, Side::Edge, Side::Periodic, Side::Constant(2.5), Side::Zero];
+    let sides = [
+        Side::Symmetric,
+        Side::Reflect,
+        Side::Edge,
+        Side::Periodic,
+        Side::Constant(2.5),
+        Side::Zero,
+    ];
     let weights = [0.5, -1.25, 2.0, 0.75, 0.25, 1.0, -0.5, 3.0];
     let mut number = 0;
     for extents in [[1, 1, 1], [1, 3, 5], [2, 40, 700], [5, 2, 130], [2, 100, 33], [1, 1, 4000]] {
@@ -86,8 +92,7 @@ fn chains_are_their_sums_one_after_the_other_at_every_side() {
 #[test]
 fn whole_numbers_are_exact_and_cut_between_stages() {
     let stages = vec![line(1, -1, &[0.3, 0.4, 0.3]), line(2, 0, &[0.7, 0.7])];
-    let filter =
-        Filter { extents: [1, 1, 3, 2], step: 1, sides: [Side::Symmetric; 3], stages };
+    let filter = Filter { extents: [1, 1, 3, 2], step: 1, sides: [Side::Symmetric; 3], stages };
     assert_eq!(Precision::of::<u8, u8>(&filter), Precision::Ordered);
     let mut output = [0u8; 6];
     filter.run(&[1u8, 9, 2, 8, 3, 7], &mut output);
@@ -99,8 +104,7 @@ fn whole_numbers_are_exact_and_cut_between_stages() {
 fn exact_sums_are_of_single_precision() {
     let of = |weights: &[f64]| {
         let stages = vec![line(2, 0, weights)];
-        let filter =
-            Filter { extents: [1, 1, 1, 9], step: 1, sides: [Side::Symmetric; 3], stages };
+        let filter = Filter { extents: [1, 1, 1, 9], step: 1, sides: [Side::Symmetric; 3], stages };
         [
             Precision::of::<u8, u8>(&filter),
             Precision::of::<i32, i32>(&filter),
