@@ -121,5 +121,24 @@ fn exact_sums_are_of_single_precision() {
 fn numbers_are_cut_as_c_cuts_them() {
     assert_eq!([u8::cut(-1.5), u8::cut(300.7), u8::cut(-0.5)], [255, 44, 0]);
     assert_eq!([i8::cut(200.0), i8::cut(-3.9)], [-56, -3]);
+    assert_eq!([i32::cut(-2_147_483_648.0), i32::cut(2_147_483_647.9)], [i32::MIN, i32::MAX]);
+    for whole in -(1 << 24) + 1..1 << 24 {
+        if whole % 997 == 0 || (whole & 0x7fff_i32) < 3 {
+            let sum = whole as f32;
+            assert_eq!(
+                [i16::cut_single(sum), u8::cut_single(sum) as i16],
+                [whole as i16, whole as u8 as i16]
+            );
+            assert_eq!(
+                [i16::cut(sum.into()), i16::cut(f64::from(whole) * 8.0)],
+                [whole as i16, (whole * 8) as i16]
+            );
+        }
+        if whole.abs() < 1 << 18 {
+            let (next, expected) =
+                (whole as f32 + 0.96875, if whole < 0 { whole + 1 } else { whole });
+            assert_eq!(i16::cut_single(next), expected as i16, "{next}");
+        }
+    }
     assert_eq!([u64::cut(-1.0), u64::cut(1.8e19)], [u64::MAX, 18_000_000_000_000_000_000]);
 }

@@ -28,8 +28,29 @@ pub trait Value: Pod + Send + Sync {
     }
 }
 
+/// A number to which f64 adds whole numbers below 2^51 exactly, in its last bits.
+const BITS: f64 = 6_755_399_441_055_744.0;
+/// And f32 whole numbers from 0 to 2^23.
+const BITS_SINGLE: f32 = 8_388_608.0;
+
+/// The last bits of a number that is cut to a whole one of less than 2^51. A loop of this is one of vectors, which one of Rust's
+/// conversions is not.
+#[inline(always)]
+fn last_bits(sum: f64) -> u64 {
+    (sum.trunc() + BITS).to_bits()
+}
+
+/// The last 16 bits of a number that is cut to a whole one of less than 2^24.
+#[inline(always)]
+fn last_bits_single(sum: f32) -> u32 {
+    let whole = sum.trunc();
+    // Exact: a multiple of a power of two, and what is left.
+    let rest = whole - (whole * (1.0 / 65536.0)).floor() * 65536.0;
+    (rest + BITS_SINGLE).to_bits()
+}
+
 macro_rules! small {
-    ($($type:ty)*) => {$(
+    ($($type:ty: $single:expr;)*) => {$(
         impl Value for $type {
             const LARGEST: Option<f64> = Some(if <$type>::MIN == 0 {
                 <$type>::MAX as f64
@@ -44,7 +65,7 @@ macro_rules! small {
 
             #[inline(always)]
             fn cut(sum: f64) -> Self {
-                sum as i32 as Self
+                last_bits(sum) as Self
             }
 
             #[inline(always)]
@@ -54,12 +75,19 @@ macro_rules! small {
 
             #[inline(always)]
             fn cut_single(sum: f32) -> Self {
-                sum as i32 as Self
+                let cut: fn(f32) -> Self = $single;
+                cut(sum)
             }
         }
     )*};
 }
-small!(u8 i8 u16 i16 i32);
+small! {
+    u8: |sum| last_bits_single(sum) as Self;
+    i8: |sum| last_bits_single(sum) as Self;
+    u16: |sum| last_bits_single(sum) as Self;
+    i16: |sum| last_bits_single(sum) as Self;
+    i32: |sum| Self::cut(f64::from(sum));
+}
 
 macro_rules! large {
     ($($type:ty)*) => {$(
