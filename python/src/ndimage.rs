@@ -16,19 +16,19 @@ use crate::process;
 /// Offsets along z, y and x with their weights, whether they lie on one line, and what their sum is divided by.
 type GivenStage = (Vec<([i32; 3], f64)>, bool, f64);
 
-/// Filters an array into another of as many values, both in C order, of numbers of machines. `extents` are those of the
-/// array with axes folded, `step` values of the last belong together, and `modes` are names of scipy.
+/// Filters an array into another of as many values, both in C order, of numbers of machines. `folded` has the extents of the
+/// array with axes folded, and how many values of the last belong together; `outside` names of modes, one for each axis, and
+/// the constant.
 #[pyfunction]
 pub fn filter(
     py: Python<'_>,
     input: &Bound<'_, PyAny>,
     output: &Bound<'_, PyAny>,
-    extents: [usize; 4],
-    step: usize,
-    modes: [String; 3],
-    cval: f64,
+    folded: ([usize; 4], usize),
+    outside: ([String; 3], f64),
     stages: Vec<GivenStage>,
 ) -> PyResult<()> {
+    let ((extents, step), (modes, cval)) = (folded, outside);
     let mut sides = [Side::Zero; 3];
     for (side, mode) in sides.iter_mut().zip(&modes) {
         *side = match &**mode {

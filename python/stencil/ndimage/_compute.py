@@ -107,7 +107,7 @@ def _group(input, output, group):
             terms.append((offset, weight))
         stages.append((terms, True, line.divisor))
     constants = [line.cval for line in group if line.mode == "constant"]
-    _stencil.filter(input, output, extents, step, modes, *(constants[:1] or [0.0]), stages)
+    _stencil.filter(input, output, (extents, step), (modes, *(constants[:1] or [0.0])), stages)
 
 
 def box(input, output, weights, first, mode, cval):
@@ -170,7 +170,7 @@ def _box(input, output, weights, first, active, mode, cval):
     if not terms:
         output[...] = 0
         return
-    _stencil.filter(_plain(input), output, [outer, *extents], together, [mode] * 3, cval, [(terms, False, 1.0)])
+    _stencil.filter(_plain(input), output, ([outer, *extents], together), ([mode] * 3, cval), [(terms, False, 1.0)])
 
 
 def _many_axes(input, output, weights, first, active, mode, cval):
@@ -187,7 +187,8 @@ def _many_axes(input, output, weights, first, active, mode, cval):
         _box(source, part, weights[tuple(chosen)], near, inner, mode, cval)
         total += part
     # Along no axis: the library converts as scipy does.
-    _stencil.filter(total, output, [1, 1, 1, total.size], 1, ["nearest"] * 3, 0.0, [([([0, 0, 0], 1.0)], False, 1.0)])
+    alone = [([([0, 0, 0], 1.0)], False, 1.0)]
+    _stencil.filter(total, output, ([1, 1, 1, total.size], 1), (["nearest"] * 3, 0.0), alone)
 
 
 def _moved(array, axis, by, mode, cval):
