@@ -12,6 +12,7 @@ mod device_array;
 mod dlpack;
 mod errors;
 mod help;
+mod ndimage;
 mod numbers;
 mod planning;
 mod prepared;
@@ -35,6 +36,7 @@ fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recipe::described, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::outline, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::dtype_name, module)?)?;
+    module.add_function(wrap_pyfunction!(ndimage::filter, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(planning::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(planning::weights, module)?)?;

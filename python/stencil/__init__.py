@@ -35,7 +35,7 @@ What goes wrong raises a subclass of `stencil.Error` with `kind`, `facts` and `h
 have raises `TypeError`. While steps are taken other threads of Python run, and Ctrl-C ends them.
 """
 
-from . import _stencil
+from . import _stencil, ndimage
 from ._computations import Simulation, System, _options
 from ._fields import Field, Parameters
 from ._stencil import DeviceArray, __version__, catalogue, examples, weights
@@ -67,6 +67,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "examples",
+    "ndimage",
     "plan",
     "run",
     "weights",

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Self
 
+from . import ndimage as ndimage
 from .errors import (
     DeviceError as DeviceError,
     Error as Error,
@@ -35,6 +36,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "examples",
+    "ndimage",
     "plan",
     "run",
     "weights",

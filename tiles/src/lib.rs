@@ -4,6 +4,7 @@
 
 pub mod caches;
 mod cut;
+pub mod filter;
 pub mod halo;
 pub mod levels;
 mod machine;
@@ -15,6 +16,7 @@ mod steps;
 mod storage;
 mod sweep;
 pub mod tiling;
+mod window;
 
 pub use pass::{Pass, Passes};
 pub use speed::{Counted, counted};

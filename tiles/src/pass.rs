@@ -12,13 +12,12 @@ use crate::cut::{Part, cut};
 use crate::halo::Halo;
 use crate::machine::{Machine, machine};
 use crate::padded::{Layout, Padded};
-use crate::runs::Runs;
 use crate::steps::{Room, Steps};
-use crate::storage::{ROWS, Source, Storage, round_row, widen_row};
+use crate::storage::{ROWS, Storage, round_row, widen_row};
 use crate::sweep::{Sweep, Tiles};
 use crate::tiling::{Tiling, is_periodic};
+use crate::window::Window;
 use problem::check::seams::Seams;
-use problem::values::Element;
 use problem::{Boundary, Dtype, Shape};
 
 /// A stencil, ready to be applied to grids of one layout: a few time steps of the whole grid at a time.
@@ -118,13 +117,12 @@ passes! {
 
 /// A pass by tiles.
 struct Tiled<T: Storage> {
-    level: Level,
+    window: Window<T>,
     /// For single steps.
     machine: Option<Box<dyn Machine<T>>>,
     layout: Layout,
     boundary: Boundary,
     reach: [usize; 3],
-    runs: Runs<T::Sum>,
     tiling: Tiling,
     /// What lies around the grid; nothing to be done if that is zeros.
     halo: Option<Halo<T>>,
@@ -172,19 +170,20 @@ impl<T: Passes> Tiled<T> {
     ) -> Self {
         let reach = stencil.radii();
         let rounded = dtype.round_weights(stencil);
-        let runs = Runs::new(rounded.taps(), reach[0], T::Sum::from_f64);
+        let window = Window::new(rounded.taps(), reach[0]);
         let machine = T::machine(rounded.taps(), &layout);
         let halo = (!boundary.is_zero()).then(|| Halo::new(boundary, layout));
         let room = Room::new(boundary, layout.extents, reach, &tiling, size_of::<T>());
-        let (level, boundary, steps) = (Level::new(), *boundary, Mutex::default());
-        Self { level, machine, layout, boundary, reach, runs, tiling, halo, room, steps }
+        let (boundary, steps) = (*boundary, Mutex::default());
+        Self { window, machine, layout, boundary, reach, tiling, halo, room, steps }
     }
 
     fn part(&self, from: &Padded<T>, mut part: Part<T>, steps: usize) {
         if steps == 1 {
             let [planes, rows, columns] = self.needed(&part, 0);
             // On processors with wider vectors tiles are as fast.
-            let has_avx2 = self.level.as_avx2().is_some() && self.level.as_avx512().is_none();
+            let level = self.window.level();
+            let has_avx2 = level.as_avx2().is_some() && level.as_avx512().is_none();
             for z in planes {
                 let to = &mut part.next_plane();
                 if let Some(machine) = self.machine.as_ref().filter(|_| has_avx2) {
@@ -195,7 +194,13 @@ impl<T: Passes> Tiled<T> {
                     continue;
                 }
                 let planes = self.planes(from, z);
-                self.points(&planes, self.layout.pitch, self.at(&rows, &columns), self.ahead(), to);
+                self.window.rows(
+                    &planes,
+                    self.layout.pitch,
+                    self.at(&rows, &columns),
+                    self.ahead(),
+                    to,
+                );
             }
             return;
         }
@@ -223,18 +228,18 @@ impl<T: Passes> Tiled<T> {
                     let origin = self.at(rows, columns);
                     let sources = self.planes(from, z);
                     between.step(&tile, step, z, [rows, columns], |_, to| {
-                        self.points(&sources, self.layout.pitch, origin, self.ahead(), to);
+                        self.window.rows(&sources, self.layout.pitch, origin, self.ahead(), to);
                     });
                 } else {
                     let origin = between.at(&tile, rows.start, columns.start);
                     let pitch = between.pitch();
                     if step < steps {
                         between.step(&tile, step, z, [rows, columns], |sources, to| {
-                            self.points(sources, pitch, origin, 0, to);
+                            self.window.rows(sources, pitch, origin, 0, to);
                         });
                     } else {
                         let sources = between.planes(&tile, step - 1, z);
-                        self.points(&sources, pitch, origin, 0, &mut part.next_plane());
+                        self.window.rows(&sources, pitch, origin, 0, &mut part.next_plane());
                     }
                 }
             }
@@ -270,19 +275,6 @@ impl<T: Passes> Tiled<T> {
     /// How far ahead of the rows that are computed the next ones lie that are not in use yet.
     fn ahead(&self) -> usize {
         (ROWS + self.reach[1]) * self.layout.pitch
-    }
-
-    /// Computes rows of points, of which the first one lies at the origin.
-    fn points(
-        &self,
-        planes: &[&[T]],
-        pitch: usize,
-        origin: usize,
-        ahead: usize,
-        to: &mut [&mut [T]],
-    ) {
-        let source = Source { runs: &self.runs, planes, pitch, origin, ahead };
-        source.compute(self.level, to);
     }
 }
 

@@ -4,16 +4,16 @@
 
 use std::ops::Range;
 
-use fearless_simd::{Level, Simd};
+use fearless_simd::Simd;
 use rayon::prelude::*;
 use transform::Stencil;
 
 use crate::at_level;
 use crate::cut::{Part, cut};
 use crate::padded::{CACHE_LINE, Layout};
-use crate::runs::Runs;
-use crate::storage::{ROWS, Source, Storage};
+use crate::storage::{ROWS, Storage};
 use crate::tiling::Tiling;
+use crate::window::Window;
 use problem::boundary::{Image, Place};
 use problem::values::Element;
 use problem::{Boundary, Dtype, Error, Shape};
@@ -43,11 +43,10 @@ pub trait Sweep<T>: Send + Sync {
 
 /// A sweep by tiles.
 pub(crate) struct Tiles<T: Storage> {
-    pub(crate) level: Level,
+    pub(crate) sums: Window<T>,
     layout: Layout,
     boundary: Boundary,
     reach: [usize; 3],
-    runs: Runs<T::Sum>,
     taps: usize,
     tile: [usize; 3],
 }
@@ -114,11 +113,11 @@ impl<T: Storage> Tiles<T> {
     ) -> Self {
         let reach = stencil.radii();
         let rounded = dtype.round_weights(stencil);
-        let runs = Runs::new(rounded.taps(), reach[0], T::Sum::from_f64);
+        let sums = Window::new(rounded.taps(), reach[0]);
         let extents = shape.extents();
         let layout = Layout { extents, margins: [0; 3], left: 0, pitch: extents[2] };
         let (taps, tile) = (rounded.taps().len().max(1), tiling.tile);
-        Self { level: Level::new(), layout, boundary: *boundary, reach, runs, taps, tile }
+        Self { sums, layout, boundary: *boundary, reach, taps, tile }
     }
 
     /// Computes a part, and looks whether all values are finite, also those that it is of.
@@ -154,13 +153,11 @@ impl<T: Storage> Tiles<T> {
                 if !direct.is_empty() {
                     let origin = y * nx + direct.start;
                     let ahead = (ROWS + self.reach[1]) * nx;
-                    let source =
-                        Source { runs: &self.runs, planes: &planes, pitch: nx, origin, ahead };
-                    source.compute(self.level, &mut cropped(to, direct, low[2]));
+                    self.sums.rows(&planes, nx, origin, ahead, &mut cropped(to, direct, low[2]));
                 }
                 for (row, to) in (y..end).zip(to) {
                     let from = &from[(z * ny + row) * nx..][low[2]..high[2]];
-                    finite &= at_level!(self.level, simd => all_finite(simd, from) & all_finite(simd, to));
+                    finite &= at_level!(self.sums.level(), simd => all_finite(simd, from) & all_finite(simd, to));
                 }
                 y = end;
             }
@@ -215,8 +212,7 @@ impl<T: Storage> Tiles<T> {
             }
             let planes: Vec<&[T]> = window.chunks(plane).take(2 * rz + 1).collect();
             let origin = ry * pitch + rx;
-            let source = Source { runs: &self.runs, planes: &planes, pitch, origin, ahead: 0 };
-            source.compute(self.level, &mut cropped(to, start..end, left));
+            self.sums.rows(&planes, pitch, origin, 0, &mut cropped(to, start..end, left));
             start = end;
         }
     }

@@ -74,17 +74,26 @@ pub fn as_root(program: &str) -> Command {
     }
 }
 
-/// What the tests in Python import.
-const PACKAGES: [&str; 5] = ["numpy", "pytest", "ml_dtypes", "mypy", "xarray"];
+/// What the tests in Python import, and how pip names it; scipy with its own tests of filters, which `stencil.ndimage` has to
+/// pass.
+const PYTHON_PACKAGES: [(&str, &str); 7] = [
+    ("numpy", "numpy"),
+    ("pytest", "pytest"),
+    ("ml_dtypes", "ml_dtypes"),
+    ("mypy", "mypy"),
+    ("xarray", "xarray"),
+    ("scipy", "scipy==1.17.1"),
+    ("hypothesis", "hypothesis"),
+];
 
-/// Where the tests in Python find their packages.
+/// Where the tests in Python find numpy, pytest and scipy.
 pub fn python_packages() -> Result<PathBuf> {
     let packages = std::path::absolute(VENV)?.join("python");
-    let installed = || PACKAGES.iter().all(|name| packages.join(name).exists());
+    let installed = || PYTHON_PACKAGES.iter().all(|(name, _)| packages.join(name).exists());
     if !installed() {
         let mut pip = pip()?;
         pip.args(["install", "--quiet", "--root-user-action=ignore", "--upgrade"]);
-        pip.arg("--target").arg(&packages).args(PACKAGES);
+        pip.arg("--target").arg(&packages).args(PYTHON_PACKAGES.map(|(_, pip)| pip));
         step::run("packages of Python", &mut pip)?;
     }
     Ok(packages)

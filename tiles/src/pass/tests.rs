@@ -10,6 +10,7 @@ use transform::Tap;
 use super::*;
 use problem::boundary::{Image, Place, Side};
 use problem::region::Region;
+use problem::values::Element;
 use problem::{Boundary, Shape, with_dtype};
 
 /// Every instruction set that this machine has.
@@ -179,7 +180,7 @@ fn check<T: Passes<Sum: MulAdd>>(dtype: Dtype, seed: u64) {
         for _ in 0..3 {
             let tiling = tiling(rng, extents);
             let mut sweep = Tiles::<T>::new(&stencil, &boundary, dtype, shape, tiling);
-            sweep.level = level;
+            sweep.sums.set_level(level);
             let mut swept = vec![T::from_f64(f64::NAN); input.len()];
             let finite = sweep.run(&input, &mut swept, &mut || Ok(())).unwrap();
             let wanted = &expected[1];
@@ -188,7 +189,7 @@ fn check<T: Passes<Sum: MulAdd>>(dtype: Dtype, seed: u64) {
             let layout =
                 Layout::new(shape, tiling.margins(&boundary, stencil.radii()), size_of::<T>());
             let mut pass = Tiled::<T>::new(&stencil, &boundary, dtype, layout, tiling);
-            pass.level = level;
+            pass.window.set_level(level);
             let mut grids = [(); 2].map(|()| Padded::new(layout));
             grids[0].set(&input);
             pass.close(&mut grids[0]);
@@ -240,7 +241,7 @@ fn stencils_of_every_reach_give_the_bits_of_the_definition() {
         pass.close(&mut grids[0]);
         let [from, to] = &mut grids;
         pass.run(from, to, 2);
-        let rounds = rounds_products(pass.level);
+        let rounds = rounds_products(pass.window.level());
         let step =
             |values: &[f64]| step(values, shape.extents(), &boundary, stencil.taps(), rounds);
         let expected = step(&step(&input));

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`stencil.ndimage` beside scipy, by random calls; `NDIMAGE_CASES=10000` makes that many."""
+
+import os
+
+import numpy as np
+import pytest
+
+from stencil import ndimage
+
+CASES = int(os.environ.get("NDIMAGE_CASES", "300"))
+MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap"]
+WHOLE = [np.bool_, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64]
+EXTENTS = [1, 1, 2, 3, 4, 5, 7, 11, 13, 17, 31, 64, 67]
+
+
+def pick(rng, values):
+    return values[int(rng.integers(len(values)))]
+
+
+def array(rng, kind=None):
+    """An array, its axes in any order in memory."""
+    ndim = int(rng.integers(1, 5))
+    while True:
+        shape = [pick(rng, EXTENTS) for _ in range(ndim)]
+        if np.prod(shape) <= 20_000:
+            break
+    if rng.random() < 0.03:
+        shape = [int(rng.integers(300, 1000)) for _ in range(2)]
+    kind = kind or np.dtype(pick(rng, [np.float64] * 14 + [np.float32, np.complex128] + WHOLE))
+    if kind.kind == "b":
+        values = rng.random(shape) < 0.5
+    elif kind.kind in "iu":
+        top = min(np.iinfo(kind).max, 1 << 20)
+        values = rng.integers(-top if kind.kind == "i" else 0, top, shape).astype(kind)
+    elif kind.kind == "c":
+        values = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(kind)
+    else:
+        values = rng.standard_normal(shape).astype(kind)
+    order = rng.permutation(len(shape))
+    turned = np.ascontiguousarray(values.transpose(order)).transpose(np.argsort(order))
+    return turned if rng.random() < 0.3 else values
+
+
+def weights(rng, shape):
+    kind = rng.random()
+    if kind < 0.3:
+        return rng.integers(-4, 5, shape).astype(float)
+    if kind < 0.5:
+        return rng.integers(-8, 9, shape) / 8
+    if kind < 0.55:
+        return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+    return rng.standard_normal(shape)
+
+
+def origin(rng, length):
+    return int(rng.integers(-(length // 2), (length - 1) // 2 + 1)) if rng.random() < 0.5 else 0
+
+
+def some_axes(rng, ndim):
+    count = int(rng.integers(1, ndim + 1))
+    axes = sorted(rng.permutation(ndim)[:count].tolist())
+    return [axis - ndim if rng.random() < 0.3 else axis for axis in axes]
+
+
+def call(rng):
+    """A name, its arguments, and how far a result may be off in units of rounding of its largest sum."""
+    u = array(rng)
+    axis = int(rng.integers(-u.ndim, u.ndim))
+    axes = some_axes(rng, u.ndim)
+    modes = pick(rng, MODES) if rng.random() < 0.5 else [pick(rng, MODES) for _ in axes]
+    named = {"mode": pick(rng, MODES), "cval": float(rng.integers(-3, 4)) if rng.random() < 0.7 else rng.standard_normal()}
+    each = named | {"mode": modes}
+    name = pick(rng, ndimage.__all__)
+    if name in ("correlate1d", "convolve1d"):
+        length = int(rng.integers(1, 40))
+        w = weights(rng, length)
+        if length % 2 and rng.random() < 0.5:
+            w = w + pick(rng, [1, -1]) * w[::-1]
+        return name, (u, w), named | {"axis": axis, "origin": origin(rng, length)}
+    if name in ("correlate", "convolve"):
+        shape = [int(rng.integers(1, 6 if len(axes) > 1 else 12)) for _ in axes]
+        w = weights(rng, shape)
+        return name, (u, w), named | {"axes": axes, "origin": [origin(rng, it) for it in shape]}
+    if name == "uniform_filter1d":
+        size = int(rng.integers(1, 40))
+        return name, (u, size), named | {"axis": axis, "origin": origin(rng, size)}
+    if name == "uniform_filter":
+        sizes = [int(rng.integers(1, 9)) for _ in axes]
+        return name, (u, sizes), each | {"axes": axes, "origin": [origin(rng, it) for it in sizes]}
+    sigma = float(rng.uniform(0.3, 4))
+    reach = {"truncate": float(rng.uniform(1, 5))} if rng.random() < 0.5 else {"radius": int(rng.integers(0, 12))}
+    if name == "gaussian_filter1d":
+        return name, (u, sigma), named | reach | {"axis": axis, "order": int(rng.integers(0, 4))}
+    if name == "gaussian_filter":
+        order = [int(rng.integers(0, 3)) for _ in axes]
+        return name, (u, sigma), each | reach | {"axes": axes, "order": order}
+    if name in ("gaussian_laplace", "gaussian_gradient_magnitude"):
+        return name, (u, sigma), named | {"axes": axes} | ({} if rng.random() < 0.5 else reach)
+    if name in ("sobel", "prewitt"):
+        return name, (u,), named | {"axis": axis}
+    if name == "laplace":
+        return name, (u,), each | {"axes": axes}
+    return name, (u,), {"mode": named["mode"], "cval": named["cval"], "axes": axes, "function": True}
+
+
+def outcome(module, name, args, kwargs):
+    kwargs = dict(kwargs)
+    if kwargs.pop("function", False):
+        args = (*args, module.sobel if "gradient" in name else lambda u, axis, output, mode, cval: module.correlate1d(u, [1, -2, 1], axis, output, mode, cval))
+        if "gradient" in name:
+            kwargs["axes"] = None
+    try:
+        return getattr(module, name)(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001  which it is is compared
+        return error
+
+
+def one(scipy, seed):
+    rng = np.random.default_rng([33, seed])
+    name, args, kwargs = call(rng)
+    u = args[0]
+    if u.dtype.kind in "ic" or np.any(np.iscomplex(args[-1] if len(args) > 1 else 0)):
+        pass
+    elif rng.random() < 0.25:
+        kwargs["output"] = pick(rng, [np.float64, np.float32, np.int32, np.uint8, np.int16])
+    with np.errstate(all="ignore"):
+        expected, found = outcome(scipy, name, args, kwargs), outcome(ndimage, name, args, kwargs)
+    text = f"seed {seed}: {name}, {u.dtype}{u.shape}, {[np.asarray(it).shape or it for it in args[1:]]}, {kwargs}"
+    if isinstance(expected, Exception):
+        assert type(found) is type(expected), f"{text}: {expected!r}, not {found!r}"
+        return "error"
+    assert not isinstance(found, Exception), f"{text}: {found!r}"
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape), text
+    if expected.dtype.kind in "biu":
+        # An f64 beyond its type has no value in C: what compilers make of it differs.
+        if u.dtype.kind == "f" or fits(scipy, name, args, kwargs, expected.dtype):
+            view = np.uint8 if expected.dtype.kind == "b" else expected.dtype
+            off = found.view(view) != expected.view(view)
+            if "uniform" in name and (u.dtype.kind == "f" or kwargs["cval"] % 1):
+                # scipy carries the rounding of sums of fractions along a line: an integer apart.
+                off = np.abs(found.astype(float) - expected.astype(float)) > 1
+            assert not off.any(), f"{text}: {np.count_nonzero(off)} of {off.size}"
+        return "whole"
+    rounding = np.finfo(expected.dtype).eps
+    if np.issubdtype(u.dtype, np.floating) and not np.issubdtype(kwargs.get("output", u.dtype), np.floating):
+        rounding = np.finfo(u.dtype).eps
+    weight = 1.0
+    for it in args[1:]:
+        if isinstance(it, np.ndarray):
+            weight = max(weight, np.abs(it).sum())
+    scale = weight * max(np.abs(u.astype(complex)).max(initial=0), abs(kwargs.get("cval", 0)), 1e-300)
+    if name in ("laplace", "generic_laplace", "gaussian_laplace", "sobel", "prewitt", "gaussian_gradient_magnitude", "generic_gradient_magnitude"):
+        scale *= 4.0 ** u.ndim
+    if "order" in kwargs or name.startswith("gaussian"):
+        # Derivatives of a Gaussian cut off near 0 have large weights.
+        scale *= 40.0 ** np.sum(kwargs.get("order", 2))
+    error = np.abs(found.astype(complex) - expected.astype(complex)).max(initial=0)
+    root = "magnitude" in name
+    allowed = 32 * scale * rounding if not root else scale * np.sqrt(rounding)
+    assert error <= allowed, f"{text}: {error} > {allowed}"
+    return "float"
+
+
+def fits(scipy, name, args, kwargs, kind):
+    """Whether all that scipy computes fits the type, of 32 bits those that C converts by way of. What is below 0 between the
+    passes of a filter is huge as an uint64."""
+    if kind == np.uint64 and not name.endswith("1d") and name not in ("correlate", "convolve"):
+        return False
+    wide = outcome(scipy, name, args, kwargs | {"output": np.float64})
+    limit = 2**31 - 1 if kind.itemsize <= 4 else 2**62
+    return not isinstance(wide, Exception) and np.abs(wide).max(initial=0) < limit and "magnitude" not in name
+
+
+def test_random_calls_are_those_of_scipy():
+    scipy = pytest.importorskip("scipy.ndimage")
+    kinds = [one(scipy, seed) for seed in range(CASES)]
+    assert kinds.count("error") < 0.1 * CASES and kinds.count("whole") > 0.2 * CASES and kinds.count("float") > 0.4 * CASES
+    print({kind: kinds.count(kind) for kind in set(kinds)})
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_sums_that_reach_beyond_the_array_many_times_over(mode):
+    scipy = pytest.importorskip("scipy.ndimage")
+    for extent in (1, 2, 3):
+        u = np.arange(1.0, extent + 1)
+        for length in (31, 64):
+            w = np.random.default_rng(length).standard_normal(length)
+            found, expected = (module.correlate1d(u, w, mode=mode, cval=2.5) for module in (ndimage, scipy))
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.uint16, np.int32])
+def test_gaussians_of_flat_images_have_the_integers_of_scipy(kind):
+    """Each value is next to a whole number: the last bit of the sum decides."""
+    scipy = pytest.importorskip("scipy.ndimage")
+    for value in (1, 7, 100, 127):
+        u = np.full((100, 133), value, kind)
+        for sigma in (0.7, 1, 2, 3.3):
+            np.testing.assert_array_equal(ndimage.gaussian_filter(u, sigma), scipy.gaussian_filter(u, sigma))
+
+
+def test_bands_and_channels():
+    scipy = pytest.importorskip("scipy.ndimage")
+    u = np.random.default_rng(1).random((700, 900, 3)).astype(np.float32)
+    for filter, arguments in (("gaussian_filter", {"sigma": 2, "axes": (0, 1)}), ("uniform_filter", {"size": (4, 5, 1)})):
+        found, expected = (getattr(module, filter)(u, **arguments) for module in (ndimage, scipy))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+    w = np.random.default_rng(2).standard_normal((4, 5, 1))
+    np.testing.assert_allclose(ndimage.correlate(u, w), scipy.correlate(u, w), rtol=0, atol=1e-5)
+
+
+def test_the_output_may_be_the_input():
+    u = np.random.default_rng(3).random((64, 80))
+    expected = ndimage.gaussian_filter(u, 2)
+    found = ndimage.gaussian_filter(u, 2, output=u)
+    assert found is u
+    np.testing.assert_array_equal(u, expected)
+    half = np.zeros((128, 80))[::2]
+    assert ndimage.gaussian_filter(u, 2, output=half) is half
+
+
+def test_memory_beyond_input_and_output_is_small():
+    import tracemalloc
+
+    u = np.zeros((2000, 3000), np.float32)
+    tracemalloc.start()
+    for filter, arguments, most in (
+        ("gaussian_filter", {"sigma": 3}, 1.1),
+        ("correlate", {"weights": np.ones((5, 5))}, 1.1),
+        ("laplace", {}, 2.1),
+        ("gaussian_filter", {"sigma": 3, "axes": 0}, 1.1),
+    ):
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        result = getattr(ndimage, filter)(u, **arguments)
+        _, peak = tracemalloc.get_traced_memory()
+        # The output is one of these.
+        assert peak - before < most * u.nbytes, filter
+        del result
+    tracemalloc.stop()
+
+
+def test_what_is_no_weighted_sum_is_left_to_scipy():
+    with pytest.raises(AttributeError, match=r"take scipy\.ndimage\.median_filter"):
+        ndimage.median_filter
+    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
+        ndimage.nothing
+
+
+def test_examples_of_the_docstrings():
+    import doctest
+
+    result = doctest.testmod(ndimage)
+    assert result.attempted > 30 and result.failed == 0
+
+
+class OnGpu:
+    """Says that it lies on a GPU."""
+
+    def __init__(self, ndim):
+        self.shape = (4,) * ndim
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: ndimage.gaussian_filter(OnGpu(2), 8), "16 points are the most"),
+        (lambda: ndimage.gaussian_filter(OnGpu(4), 1), "three at most"),
+        (lambda: ndimage.correlate(OnGpu(2), np.ones((3, 3)), output=np.float32), "leave output out"),
+        (lambda: ndimage.correlate1d(OnGpu(2), [1j, 1]), "real and imaginary"),
+        (lambda: ndimage.laplace(OnGpu(2)), "several axes"),
+    ],
+)
+def test_what_is_refused_of_arrays_of_a_gpu_says_what_to_do(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+def test_sums_of_arrays_of_a_gpu_are_one_step_of_a_stencil(monkeypatch):
+    """With arrays of the host in their place: weights, centre and sides are those of the filter."""
+    from stencil.ndimage import _device
+
+    monkeypatch.setattr(_device, "array_of", lambda array: array if isinstance(array, _device.Array) else _device.Array(array))
+    rng = np.random.default_rng(4)
+    u = rng.random((23, 31))
+    calls = [
+        ("correlate", {"weights": rng.random((4, 3)), "origin": (1, 0)}),
+        ("convolve", {"weights": rng.random((4, 3)), "origin": (0, -1)}),
+        ("gaussian_filter", {"sigma": (1, 2)}),
+        ("gaussian_filter", {"sigma": 1.5, "axes": 0, "order": 1}),
+        ("uniform_filter", {"size": (4, 5), "origin": (-1, 1)}),
+        ("sobel", {"axis": 0}),
+        ("convolve1d", {"weights": [1, 2, 3, 4], "axis": 0}),
+    ]
+    found = [
+        np.asarray(getattr(ndimage, name)(u, mode=mode, cval=1.5, **arguments)) for name, arguments in calls for mode in MODES
+    ]
+    monkeypatch.undo()
+    expected = [getattr(ndimage, name)(u, mode=mode, cval=1.5, **arguments) for name, arguments in calls for mode in MODES]
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_types_for_editors_are_those_of_the_functions():
+    import ast
+    import inspect
+    import pathlib
+
+    stub = ast.parse((pathlib.Path(ndimage.__file__).parent / "__init__.pyi").read_text())
+    functions = {each.name: each.args for each in stub.body if isinstance(each, ast.FunctionDef)}
+    assert sorted(functions) == sorted(ndimage.__all__)
+    for name, given in functions.items():
+        parameters = inspect.signature(getattr(ndimage, name)).parameters
+        assert [each.arg for each in given.args + given.kwonlyargs] == [
+            key for key, each in parameters.items() if each.kind != each.VAR_KEYWORD
+        ]
+        defaults = [ast.literal_eval(each) for each in given.defaults + given.kw_defaults]
+        assert defaults == [each.default for each in parameters.values() if each.default is not each.empty], name
+
+
+def test_signatures_are_those_of_scipy():
+    import inspect
+
+    scipy = pytest.importorskip("scipy.ndimage")
+    for name in ndimage.__all__:
+        own, theirs = (inspect.signature(getattr(module, name)).parameters for module in (ndimage, scipy))
+        assert [(key, each.kind, each.default) for key, each in own.items()] == [
+            (key, each.kind, each.default) for key, each in theirs.items()
+        ], name
