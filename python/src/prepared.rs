@@ -2,10 +2,16 @@
 //! Sweeps of `stencil.run` that are kept, since to plan them takes longer than a step of a small array. They read an array of
 //! numpy where it lies, and write the one that is given back.
 
+use std::panic::resume_unwind;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use pyo3::prelude::*;
+use rayon::ThreadPool;
 use stencil::engine::{EngineRequest, Sweeps};
 use stencil::error::During;
 use stencil::families::Family;
@@ -16,9 +22,12 @@ use crate::arrays::{HostArray, Stored, filled};
 use crate::choices::{Choices, Weights};
 use crate::{errors, process, worker};
 
-/// Sweeps that are kept, at most. Each has a few kilobytes, whatever the arrays have.
+/// Sweeps that are kept, at most. Each has some bytes for each weight, whatever the arrays have.
 const MOST: usize = 64;
-/// Products that Python's lock is kept for: to have it again, after it was given up, may take longer.
+/// Weights of those that are kept, at most.
+const MOST_TAPS: usize = 4096;
+/// Products that Python's lock is kept for, if no other thread is waited for: to have it again, after it was given up, may take
+/// longer.
 const SHORT: usize = 1 << 20;
 
 /// All that decides how something is computed.
@@ -59,12 +68,16 @@ pub fn find(
         return Ok(found);
     }
     let stencil = key.weights.stencil(py)?;
-    let choices = choices.clone();
+    let (choices, taps) = (choices.clone(), stencil.taps().len());
     // On a thread of its own, as whatever may ask for a GPU.
     let planned = worker::once(py, move |_| {
         sweeps(&checked(choices.job(stencil, shape, own, steps)?)?, engine)
     })?;
     let planned = planned.map(Arc::new);
+    // Another thread may have planned it meanwhile; and large weights would take more memory than their plan takes time.
+    if taps > MOST_TAPS || kept(&key).is_some() {
+        return Ok(planned);
+    }
     let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if all.len() >= MOST {
         all.remove(0);
@@ -97,9 +110,12 @@ pub fn take(py: Python<'_>, sweeps: &Sweeps, array: &HostArray<'_>) -> PyResult<
 
 /// Takes the steps of values in C order into others. Long work leaves Python's lock to others, and Ctrl-C ends it.
 pub fn into<T: Stored>(py: Python<'_>, sweeps: &Sweeps, from: &[T], to: &mut [T]) -> PyResult<()> {
-    if sweeps.products() <= SHORT {
-        let taken = pooled(|| sweeps.take(from, to, &mut || Ok(())))?;
+    if sweeps.is_serial() && sweeps.products() <= SHORT {
+        let taken = sweeps.take(from, to, &mut || Ok(()));
         return taken.map_err(|error| errors::raised(py, &error));
+    }
+    if let Some(pool) = process::pool()? {
+        return in_a_child(py, &pool, |go_on| sweeps.take(from, to, go_on));
     }
     let (mut raised, mut looked) = (None, Instant::now());
     let taken = py.detach(|| {
@@ -114,8 +130,48 @@ pub fn into<T: Stored>(py: Python<'_>, sweeps: &Sweeps, from: &[T], to: &mut [T]
                 None => Ok(()),
             }
         };
-        pooled(|| sweeps.take(from, to, &mut go_on))
-    })?;
+        sweeps.take(from, to, &mut go_on)
+    });
+    match raised {
+        Some(raised) => Err(raised),
+        None => taken.map_err(|error| errors::raised(py, &error)),
+    }
+}
+
+/// Asks whether to go on.
+type GoOn<'a> = &'a mut dyn FnMut() -> Result<(), Error>;
+
+/// Takes steps by the threads of a process that `fork` made, while the thread that Python has looks for Ctrl-C.
+fn in_a_child(
+    py: Python<'_>,
+    pool: &ThreadPool,
+    take: impl FnOnce(GoOn<'_>) -> Result<(), Error> + Send,
+) -> PyResult<()> {
+    let stop = AtomicBool::new(false);
+    let mut raised = None;
+    let taken = py.detach(|| {
+        let (done, ended) = mpsc::channel();
+        thread::scope(|scope| {
+            let stop = &stop;
+            let steps = scope.spawn(move || {
+                let mut go_on = || match stop.load(Relaxed) {
+                    true => Err(Error::Stopped { during: During::Computing }),
+                    false => Ok(()),
+                };
+                let taken = pool.install(|| take(&mut go_on));
+                // Nobody listens after an end.
+                let _ = done.send(());
+                taken
+            });
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(worker::LOOK) {
+                if raised.is_none() {
+                    raised = Python::attach(|py| py.check_signals()).err();
+                    stop.store(raised.is_some(), Relaxed);
+                }
+            }
+            steps.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    });
     match raised {
         Some(raised) => Err(raised),
         None => taken.map_err(|error| errors::raised(py, &error)),

@@ -251,7 +251,6 @@ impl System {
         }
         let equations = texts(description, 0).into_iter();
         system.warnings = beyond::terms((&system.fields, &system.stencils), &scope, equations)?;
-        system.warnings.extend(system.unread());
         Ok((system, scope))
     }
 
@@ -397,9 +396,10 @@ impl System {
         found
     }
 
-    /// A sentence on each work field that no field's next values are made of.
-    fn unread(&self) -> Vec<String> {
-        let read = self.read_works();
+    /// A sentence on each work field that no field's next values are made of, and no receiver records.
+    pub(super) fn unread(&self) -> Vec<String> {
+        let mut read = self.read_works();
+        read.extend(self.recorded_works());
         let works = self.works.iter().enumerate().filter(|(number, _)| !read.contains(number));
         let works = works.filter(|(number, _)| self.solved_by(*number).is_none());
         let told = works.map(|(_, work)| {

@@ -29,6 +29,27 @@ impl System {
         self.length.is_some()
     }
 
+    /// A clock with which the length of the next step is found anew, because values changed; what an estimate says of the step before
+    /// stays.
+    pub(super) fn found_anew(&self, clock: Clock, done: usize) -> Clock {
+        match &self.length {
+            Some(StepLength { rule: Rule::Follows(..), .. }) => {
+                Clock { step: done, time: clock.at(done as f64), until: done, ..clock }
+            }
+            _ => clock,
+        }
+    }
+
+    /// Its time as an earlier run left it; where that says nothing, all steps were as long as each other.
+    pub(super) fn with_clock_of(mut self, clock: Option<Clock>) -> Self {
+        if !self.varies_steps() {
+            let dt = self.clock.dt;
+            let is_own = |clock: &Clock| clock.dt.to_bits() == dt.to_bits();
+            self.clock = clock.filter(is_own).unwrap_or(Clock::of(dt));
+        }
+        self
+    }
+
     /// How many steps are of one length at most, where their length follows from the values.
     pub(super) fn evenly(&self) -> Option<usize> {
         match &self.length.as_ref()?.rule {

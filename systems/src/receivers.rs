@@ -2,7 +2,7 @@
 //! Receivers: places where fields, or expressions of present values, are recorded. Engines record fields at points; what an expression
 //! takes of them is known before the first step, and its value is computed of what they recorded.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -24,6 +24,7 @@ impl System {
     pub fn new(description: &Description, folder: &Path) -> Result<Self, Error> {
         let (mut system, scope) = Self::without_receivers(description, folder)?;
         system.receive(description, &scope, folder)?;
+        system.warnings.extend(system.unread());
         system.source = Some(Arc::new(Origin::new(description, folder, &scope)));
         Ok(system)
     }
@@ -80,15 +81,38 @@ impl System {
         Ok(())
     }
 
+    /// The work fields that recorded expressions read, also by way of others.
+    pub(super) fn recorded_works(&self) -> BTreeSet<usize> {
+        let nodes = self.traces.iter().filter_map(|trace| match &trace.of {
+            Recorded::Expression(node, _) => Some(node),
+            Recorded::Receivers(_) => None,
+        });
+        nodes.flat_map(|node| self.works_of(node)).collect()
+    }
+
+    /// The work fields that an expression reads, also by way of others.
+    fn works_of(&self, node: &Node) -> BTreeSet<usize> {
+        let mut works = BTreeSet::new();
+        let mut left = vec![node];
+        while let Some(node) = left.pop() {
+            node.visit(&mut |part| {
+                if let Node::Read(Array::Work(work)) = part
+                    && works.insert(*work)
+                {
+                    left.push(&self.works[*work].value);
+                }
+            });
+        }
+        works
+    }
+
     /// A work field that an expression reads, also by way of others, and what of it the values after a step do not tell.
     fn not_present(&self, node: &Node) -> Option<(&str, &'static str)> {
-        let mut found = None;
-        node.visit(&mut |part| {
-            let Node::Read(Array::Work(work)) = part else { return };
-            let Work { name, value, .. } = &self.works[*work];
-            let mut own = None;
+        self.works_of(node).into_iter().find_map(|work| {
+            let Work { name, value, .. } = &self.works[work];
+            let mut found = None;
             value.visit(&mut |part| {
-                own = own.or(match part {
+                found = found.or(match part {
                     Node::Read(Array::New(_)) => Some("new values"),
                     Node::Read(Array::Field { level: 1.., .. }) => Some("values of earlier steps"),
                     Node::Noise(_) => Some("random numbers"),
@@ -97,10 +121,8 @@ impl System {
                     _ => None,
                 });
             });
-            let own = own.map(|what| (name.as_str(), what));
-            found = found.or(own).or_else(|| self.not_present(value));
-        });
-        found
+            found.map(|what| (name.as_str(), what))
+        })
     }
 
     /// The number of the receiver of a field at a point, which is added if it is new.

@@ -32,7 +32,7 @@ pub trait Sweep<T>: Send + Sync {
     /// Writes the values after one step. Returns whether all values of both arrays are finite; if not, not all need be written.
     ///
     /// # Errors
-    /// That of `go_on`, which is asked now and then.
+    /// What `go_on` fails with, which is asked now and then.
     fn run(
         &self,
         from: &[T],

@@ -19,12 +19,14 @@ const SMALL_BYTES: usize = 1 << 26;
 /// The steps of a job, ready to be taken of any array of its shape. Threads may share it.
 pub struct Sweeps {
     job: Job,
+    /// Whether one thread takes a step, in one tile.
+    is_serial: bool,
     /// A `Box<dyn Sweep<T>>` of the stored type.
     sweep: Box<dyn Any + Send + Sync>,
 }
 
 impl Sweeps {
-    /// Those of a job that the CPU's engine can compute; none where its own grids are faster.
+    /// The steps of a job that the CPU's engine can compute; none where its own grids are faster.
     pub(crate) fn of(job: &Job) -> Option<Self> {
         let few = job.steps <= MOST_STEPS && job.chain == Depth::Auto;
         if !few && Tiling::of_job(job).depth > 1 {
@@ -35,7 +37,9 @@ impl Sweeps {
         let sweep: Box<dyn Any + Send + Sync> = with_dtype!(job.dtype, T => {
             Box::new(<T as Passes>::sweep(&job.stencil, &job.boundary, job.dtype, job.shape, tiling))
         });
-        Some(Self { job: job.clone(), sweep })
+        let extents = job.shape.extents();
+        let is_serial = (0..3).all(|axis| tiling.tile[axis] >= extents[axis]);
+        Some(Self { job: job.clone(), is_serial, sweep })
     }
 
     /// What is computed.
@@ -44,11 +48,17 @@ impl Sweeps {
         &self.job
     }
 
-    /// Products of all steps.
+    /// Products of all steps, and at least one for each point, which is looked at in any case.
     #[must_use]
     pub fn products(&self) -> usize {
         let Job { shape, stencil, steps, .. } = &self.job;
-        shape.points().saturating_mul(stencil.taps().len()).saturating_mul(*steps)
+        shape.points().saturating_mul(stencil.taps().len().saturating_mul(*steps).max(1))
+    }
+
+    /// Whether the thread that asks takes all steps alone.
+    #[must_use]
+    pub fn is_serial(&self) -> bool {
+        self.is_serial
     }
 
     /// Checks that there is room for a result and, of several steps, for what lies between them.

@@ -90,7 +90,7 @@ pub fn bytes(shape: Shape, dtype: Dtype, arrays: usize) -> u64 {
     shape.points() as u64 * dtype.bytes() as u64 * arrays as u64 + (1 << 16)
 }
 
-/// Writes a checkpoint of a computation as it stands.
+/// Writes a checkpoint of a computation as it stands after so many steps, with when the next ones are if their number does not say it.
 ///
 /// # Errors
 /// The system refuses, or the device; then a checkpoint that was there is as it was.
@@ -98,7 +98,7 @@ pub fn write(
     output: &Output,
     title: &str,
     problem: &str,
-    step: usize,
+    (step, clock): (usize, Option<Clock>),
     snapshot: &mut dyn Snapshot,
 ) -> Result<(), Error> {
     let (names, shape) = (snapshot.arrays(), snapshot.shape());
@@ -116,7 +116,7 @@ pub fn write(
         records: extents(snapshot.records()),
         series: extents(snapshot.series()),
         rows_of: snapshot.rows_of(),
-        clock: snapshot.clock(),
+        clock,
     };
     if snapshot.parts().is_some_and(|parts| parts.len() > 1) && output.is_replaced() {
         return index::write(output, header, snapshot);
@@ -381,7 +381,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         let (output, mut fields) = (Output::new(&path).unwrap(), fields());
-        write(&output, "waves", "abc", 7, &mut fields).unwrap();
+        write(&output, "waves", "abc", (7, None), &mut fields).unwrap();
         let Checkpoint { header, arrays, records, series } = read(&path).unwrap();
         assert_eq!((header.step, header.problem.as_str(), header.by), (7, "abc", fields.by()));
         let grids: Vec<Grid> = arrays.into_iter().map(|(_, grid)| grid).collect();

@@ -110,7 +110,8 @@ impl Checkpoints {
         if let Some(files) = &self.before {
             files.wait();
         }
-        checkpoint::write(&self.output, &self.title, &self.problem, done, snapshot)?;
+        let at = (done, snapshot.clock());
+        checkpoint::write(&self.output, &self.title, &self.problem, at, snapshot)?;
         self.written = Some(done);
         self.since = Instant::now();
         Ok(())

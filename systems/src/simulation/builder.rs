@@ -282,7 +282,7 @@ impl OfSystem {
     }
 
     fn build(self: Box<Self>) -> Result<Simulation, Error> {
-        let Self { choices, inputs, left, refused } = *self;
+        let Self { mut choices, inputs, left, refused } = *self;
         if let Some(refused) = refused {
             return Err(refused);
         }
@@ -291,7 +291,10 @@ impl OfSystem {
             Some(_) if !inputs.is_empty() => {
                 return Err(none("an earlier run left its values, and others are given"));
             }
-            Some((left, is_changed)) => choices.left(left, is_changed)?,
+            Some((left, is_changed)) => {
+                choices.system = choices.system.with_clock_of(left.clock);
+                choices.left(left, is_changed)?
+            }
         };
         Ok(Simulation { form, choices: Some(Box::new(choices)) })
     }

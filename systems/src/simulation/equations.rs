@@ -539,6 +539,7 @@ impl SystemSimulation {
         (self.told, self.again, self.foreseen) = (None, None, None);
         self.grown = (0, Vec::new());
         self.outset.forget_values();
+        self.system.clock = self.system.found_anew(self.system.clock, self.done);
         Ok(true)
     }
 

@@ -91,10 +91,11 @@ impl Simulation {
     /// [`Error::Write`]: the file cannot be written; a value is not finite; the device refuses.
     pub fn checkpoint(&mut self, path: &Path) -> Result<(), Error> {
         let Problem { title, hash, .. } = self.problem();
-        let (output, step) = (Output::new(path)?, self.steps());
+        let (output, step, clock) = (Output::new(path)?, self.steps(), self.clock_of_a_sum());
         self.show(&mut |snapshot| {
             snapshot.check_finite()?;
-            checkpoint::write(&output, &title, &hash, step, snapshot)
+            let clock = snapshot.clock().or(clock);
+            checkpoint::write(&output, &title, &hash, (step, clock), snapshot)
         })
     }
 

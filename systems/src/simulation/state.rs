@@ -10,7 +10,7 @@ use super::{Form, Simulation, SystemState};
 use crate::checked::System;
 use compute::device::DeviceArray;
 use problem::observe::ArrayName;
-use problem::{Error, Grid, Holder};
+use problem::{Clock, Error, Grid, Holder};
 
 impl Simulation {
     /// Gives a field other values, from which the next steps go on, rounded to its element type. What it was in earlier steps, as
@@ -193,8 +193,14 @@ impl Simulation {
             records: Vec::new(),
             series: Vec::new(),
             rows_of: String::new(),
-            clock: None,
+            clock: self.clock_of_a_sum(),
         })
+    }
+
+    /// When the next steps are, of a system that is computed as a sum, where their number does not say it.
+    pub(super) fn clock_of_a_sum(&self) -> Option<Clock> {
+        let (Form::Sum(_), Some(choices)) = (&self.form, &self.choices) else { return None };
+        choices.system.tells_time().then_some(choices.system.clock)
     }
 
     /// The system, if it is one.
@@ -226,8 +232,10 @@ impl Simulation {
     }
 
     /// Goes on from values that were changed; where that is not possible, it is as it was.
-    fn begin_with(&mut self, state: SystemState) -> Result<(), Error> {
+    fn begin_with(&mut self, mut state: SystemState) -> Result<(), Error> {
         let choices = self.choices.as_mut().expect("equations are of a system");
+        let anew = |clock| choices.system.found_anew(clock, state.step);
+        state.clock = state.clock.map(anew);
         // What it began with is of no use any more.
         choices.asked.inputs = Default::default();
         self.form = choices.left(state, true)?;
@@ -245,7 +253,10 @@ impl Simulation {
                 }
             }
             (_, Some(choices)) => {
-                self.form = choices.left(state, false)?;
+                let mut own = choices.clone();
+                own.system = own.system.with_clock_of(state.clock);
+                self.form = own.left(state, false)?;
+                self.choices = Some(own);
                 Ok(())
             }
             (Form::Equations(_), None) => unreachable!("equations are of a system"),

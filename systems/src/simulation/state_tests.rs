@@ -254,3 +254,61 @@ fn values_set_in_their_place_are_those_of_a_run_that_begins_with_them() {
     }
     assert!(tried > 20, "{tried}");
 }
+
+/// Lengths of steps that follow from values are found anew when values or constants change.
+#[test]
+fn steps_are_as_long_as_changed_values_say() {
+    let text = "[grid]\nsize = [4]\ndtype = \"f64\"\n[constants]\nc = 0.1\n\
+                [time]\nsteps = 9\ndt_every = 1\ndt = \"c/max(abs(u))\"\n[fields.u]\nstart = 1\nnext = \"u - dt*u\"\n";
+    let system = || {
+        let description = Description::parse("the text", text).unwrap();
+        System::new(&description, Path::new("")).unwrap()
+    };
+    for engine in ENGINES {
+        let mut changed = Simulation::of(&system()).engine(engine).build().unwrap();
+        changed.step(2).unwrap();
+        let before = changed.time();
+        changed.set_field("u", Grid::new(&[4], vec![10.0; 4]).unwrap()).unwrap();
+        changed.step(1).unwrap();
+        assert!((changed.time() - before - 0.01).abs() < 1e-15, "{}", changed.time());
+        assert!((changed.field("u").unwrap().get(0) - 9.9).abs() < 1e-13);
+        let before = changed.time();
+        changed.set_parameter("c", 0.99).unwrap();
+        changed.step(1).unwrap();
+        assert!((changed.time() - before - 0.1).abs() < 1e-15, "{}", changed.time());
+    }
+}
+
+/// Copies and checkpoints keep the time that steps of other lengths led to, also of what is computed as a sum; a checkpoint
+/// of steps that were all of one length goes on so.
+#[test]
+fn time_is_kept_whatever_the_steps_were() {
+    let folder = tempfile::tempdir().unwrap();
+    for next in ["u + dt*(1 - u)", "u + 0.1*dt*laplace(u)"] {
+        let description = Description::new(&[9])
+            .dtype(Dtype::F64)
+            .constant("r", 1)
+            .time_step("0.1/r")
+            .derivative("laplace", "laplace", 2)
+            .field(FieldText::new("u", "x", next));
+        let system = System::new(&description, Path::new("")).unwrap();
+        let mut simulation = Simulation::of(&system).engine(EngineRequest::Cpu).build().unwrap();
+        let [early, late] = ["early", "late"].map(|name| folder.path().join(name));
+        simulation.step(10).unwrap();
+        simulation.checkpoint(&early).unwrap();
+        simulation.set_parameter("r", 2).unwrap();
+        simulation.step(10).unwrap();
+        assert!((simulation.time() - 1.5).abs() < 1e-14, "{next}: {}", simulation.time());
+        simulation.checkpoint(&late).unwrap();
+        let state = simulation.state().unwrap();
+        let now = simulation.system().unwrap().clone();
+        let copy = Simulation::of(&now).engine(EngineRequest::Cpu).state(state).build().unwrap();
+        assert!((copy.time() - 1.5).abs() < 1e-14, "{next}: {}", copy.time());
+        simulation.step(3).unwrap();
+        simulation.resume(&late).unwrap();
+        assert!((simulation.time() - 1.5).abs() < 1e-14, "{next}: {}", simulation.time());
+        simulation.set_parameter("r", 1).unwrap();
+        simulation.resume(&early).unwrap();
+        assert!((simulation.time() - 1.0).abs() < 1e-14, "{next}: {}", simulation.time());
+    }
+}

@@ -269,7 +269,7 @@ fn images_in_pieces_have_a_piece_of_each_rank_which_ends_with_its_neighbours_poi
 fn keep(session: Box<dyn SumSession>, path: &Path, step: usize) -> Box<dyn SumSession> {
     let mut still = SessionSnapshot(session);
     let output = Output::new(path).unwrap();
-    checkpoint::write(&output, "title", "problem", step, &mut still).unwrap();
+    checkpoint::write(&output, "title", "problem", (step, None), &mut still).unwrap();
     still.0
 }
 
@@ -381,7 +381,7 @@ fn a_checkpoint_that_cannot_be_replaced_is_still_read() {
         } else {
             fs::write(&foreign, "no part of a checkpoint").unwrap();
         }
-        let refused = checkpoint::write(&output, "title", "problem", step, &mut still);
+        let refused = checkpoint::write(&output, "title", "problem", (step, None), &mut still);
         assert_eq!(refused.unwrap_err().kind(), problem::ErrorKind::File, "{step}");
         read_only(false);
         team = still.0;

@@ -148,8 +148,7 @@ fn what_cannot_be_taken_in_one_launch_is_told() {
             .field(FieldText::new("v", "x", "v + 0.1*dx(u)"))
     };
     assert_eq!(reason(&staged(&[9, 9])), "");
-    let told = reason(&staged(&[9, 9, 9]));
-    assert!(told.contains("2 stages") && told.contains("plane by plane"), "{told}");
+    assert_eq!(reason(&staged(&[9, 9, 9])), "");
     let mixed = staged(&[9, 9]).work_with("w", "u", "x:periodic");
     let mixed = mixed.field(FieldText::new("r", "0", "0.5*r + 0.1*dx(w)"));
     assert!(reason(&mixed).contains("periodic for some"), "{}", reason(&mixed));
