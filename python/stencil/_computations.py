@@ -36,7 +36,8 @@ class _Computation:
         `progress=True` a line of the terminal, or a bar in a notebook, shows how far they have come; a function is called
         as `progress(done, steps)`.
 
-        Raises `NotFiniteError` with the step for values that become infinite or not a number; looked for now and then.
+        It ends early at the time `until` of a system in which the length of a step follows from values. Raises
+        `NotFiniteError` with the step for values that become infinite or not a number; looked for now and then.
 
             >>> import numpy as np, stencil
             >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
@@ -47,14 +48,18 @@ class _Computation:
         if progress:
             steps = self._count("steps", steps, 0)
         told = _shown.told(progress, steps)
+        if told is None:
+            self._step(steps, None)
+            return
+        first = self.steps
         self._step(steps, told)
-        if told is not None:
-            told(steps, last=True)
+        told(self.steps - first, last=True)
 
     def observe(self, steps, every, *, last=False, progress=False):
         """A loop that takes `steps` steps, and gives the simulation whenever the number of all steps is a multiple of `every`.
 
-        With `last=True` also after the last step, if that is no multiple. `progress` is that of `step`, of all the steps.
+        With `last=True` also after the last step, if that is no multiple. `progress` is that of `step`, of all the steps. It
+        ends early where `step` does.
 
             >>> import numpy as np, stencil
             >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
@@ -67,13 +72,18 @@ class _Computation:
     def _looks(self, first, steps, every, last, told):
         end = first + steps
         while (done := self.steps) < end:
-            look = (done // every + 1) * every
+            aim = min((done // every + 1) * every, end)
             tell = told and (lambda now, done=done: told(done - first + now))
-            self._step(min(look, end) - done, tell)
-            if told is not None and self.steps >= end:
-                told(steps, last=True)
-            if look <= end or last:
+            self._step(aim - done, tell)
+            now = self.steps
+            # `until` is a time: where the lengths of steps follow from values nobody knows before how many lead there.
+            over = now < aim
+            if told is not None and (over or now >= end):
+                told(now - first, last=True)
+            if now > done and (now % every == 0 or last and (over or now >= end)):
                 yield self
+            if over:
+                return
 
     @property
     def shape(self):

@@ -434,6 +434,31 @@ def test_the_last_step_is_looked_at_if_asked():
     assert list(own.observe(0, every=3, last=True)) == []
 
 
+def until(dt="0.1*c/max(abs(u))"):
+    text = {
+        "grid": {"size": [8], "dtype": "f64"},
+        "time": {"dt": dt, "dt_every": 1, "until": 0.35, "steps": 1000},
+        "constants": {"c": 1},
+        "fields": {"u": {"start": 1, "next": "u"}},
+    }
+    return stencil.System(text, engine="cpu")
+
+
+@pytest.mark.parametrize("every, last, looks", [(1, False, [1, 2, 3, 4]), (2, True, [2, 4]), (3, False, [3]),
+                                               (3, True, [3, 4]), (9, False, []), (9, True, [4])])  # fmt: skip
+def test_loops_end_where_the_time_does(every, last, looks):
+    own, heard = until(), []
+    progress = lambda done, steps: heard.append((done, steps))  # noqa: E731
+    assert [now.steps for now in own.observe(100, every, last=last, progress=progress)] == looks
+    assert own.steps == 4 and own.time == pytest.approx(0.35) and heard[-1] == (4, 100)
+    assert list(own.observe(100, every, last=last)) == []
+    own.step(10, progress=progress)
+    assert own.steps == 4 and heard[-1] == (0, 10)
+    own = until()
+    own.step(100, progress=progress)
+    assert own.steps == 4 and heard[-1] == (4, 100)
+
+
 def test_notebooks_show_pictures():
     own = stencil.System("gray-scott", size=(16, 24), engine="cpu")
     assert own._repr_png_().startswith(b"\x89PNG") and own.picture("v").startswith(b"\x89PNG")
