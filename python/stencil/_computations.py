@@ -6,10 +6,8 @@ import os
 import numpy as np
 
 from . import _describe, _shown, _stencil
-from ._fields import Field, Parameters
+from ._fields import Field, Parameters, on_gpu, on_host
 from .errors import InputError
-
-_CUDA = 2
 
 
 def _options(boundary, dtype, engine, kernel, fuse, chain, jump):
@@ -103,13 +101,10 @@ class _Computation:
         name, level = self._place(key)
         if isinstance(value, Field) and value.is_of(self, name, level):
             return
-        on_device = getattr(value, "__dlpack_device__", None)
-        if on_device is None or on_device()[0] != _CUDA:
-            if callable(value):
-                value = self._evaluated(name, value)
-            if on_device is not None and not hasattr(value, "__array__"):
-                value = np.from_dlpack(value)
-            value = np.asarray(value)
+        if not on_gpu(value):
+            if callable(value) and not hasattr(value, "__array__"):
+                value = self._evaluated(name, level, value)
+            value = on_host(f"the field '{name}'", value)
             if value.shape != self.shape:
                 try:
                     value = np.broadcast_to(value, self.shape)
@@ -128,10 +123,15 @@ class _Computation:
             raise InputError(f"there is no field '{name}'", "input", {"name": name, "known": fields}, help)
         return name, self._count("level", level, 0)
 
-    def _evaluated(self, name, function):
-        shape = self.shape
-        spacing = self._about()["spacing"] or [1.0] * len(shape)
-        known = {**_describe.coordinates(shape, spacing), "t": self.time}
+    def _evaluated(self, name, level, function):
+        shape, about, dt = self.shape, self._about(), 0.0
+        if level:
+            dt = self.report()["dt"]
+            if dt is None and about["dt"] is not None:
+                text = f"the time of the field '{name}' {level} steps before is not known: the length of a step follows from values"
+                raise InputError(text, "input", {}, "give an array")
+        time = self.time - level * (1.0 if dt is None else dt)
+        known = {**_describe.coordinates(shape, about["spacing"] or [1.0] * len(shape)), "t": time}
         return _describe.evaluated(f"the field '{name}'", function, known, shape)
 
     def __array__(self, dtype=None, copy=None):
@@ -314,6 +314,7 @@ class Simulation(_Computation, _stencil.Simulation):
         jump=None,
         portions=None,
     ):
+        boundary = dict(boundary) if isinstance(boundary, dict) else boundary
         options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
         own = super().__new__(cls, weights, u, portions, options)
         # Of its own: what was given may change.

@@ -278,6 +278,119 @@ def test_fields_of_a_simulation_are_read_and_changed():
     assert "12x15" in repr(own["u"])
 
 
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
+def test_fields_are_where_numpy_computes_to(dtype):
+    if dtype == "bf16":
+        pytest.importorskip("ml_dtypes")
+    own = stencil.Simulation("star2d1r", noise(12, 15, dtype="f4"), dtype=dtype, engine="cpu")
+    values = own.field()
+    mask = values > 0.5
+    found = np.add(own["u"], 1, out=own["u"], where=mask)
+    assert isinstance(found, stencil.Field)
+    np.add(values, 1, out=values, where=mask)
+    np.testing.assert_array_equal(own["u"], values)
+    np.multiply(values, 2, out=own["u"], where=own["u"] < 1)
+    np.multiply(values, 2, out=values, where=values < 1)
+    np.testing.assert_array_equal(own["u"], values)
+    assert np.add.at(own["u"], ([1, 1, 2], [3, 3, 4]), 5) is None
+    np.add.at(values, ([1, 1, 2], [3, 3, 4]), 5)
+    np.testing.assert_array_equal(own["u"], values)
+    own["u"] *= noise(12, 15).astype(values.dtype)
+    values *= noise(12, 15).astype(values.dtype)
+    np.testing.assert_array_equal(own["u"], values)
+    target = np.zeros((12, 15), values.dtype)
+    assert np.negative(own["u"], out=target) is target and (target == -values).all()
+    assert np.add.reduce(own["u"], axis=None) == np.add.reduce(values, axis=None)
+
+
+def test_several_results_go_where_they_are_asked_for():
+    own = stencil.System("gray-scott", size=(16, 16), engine="cpu")
+    own["u"], own["v"] = (lambda x: 0.25 + x), 7
+    part, whole = np.modf(own["u"])
+    np.modf(own["u"], out=(own["u"], own["v"]))
+    np.testing.assert_array_equal(own["u"], part)
+    np.testing.assert_array_equal(own["v"], whole)
+    found, target = np.modf(own["v"], out=(None, own["u"]))
+    assert not found.any() and (own["u"][:] == whole).all() and isinstance(target, stencil.Field)
+    kept = np.zeros((16, 16), "f4")
+    assert np.divmod(own["v"], 4, out=(kept, own["u"]))[0] is kept and own["u"][3, 7] == 3 and kept[3, 7] == 1
+
+
+def test_fields_have_what_arrays_have():
+    own = simulation()
+    values, field = own.field(), own["u"]
+    assert field.max() == values.max() and field.mean(axis=0).tolist() == values.mean(axis=0).tolist()
+    assert (field.T == values.T).all() and field.astype("f4").dtype == np.float32 and field.tolist() == values.tolist()
+    copied = field.copy()
+    copied[0] = 3
+    np.testing.assert_array_equal([row for row in field], values)
+    for call in [lambda: field.fill(1), lambda: field.sort(), lambda: field.T.__setitem__(0, 1), lambda: field.put([0], 3)]:
+        with pytest.raises(ValueError, match="read-only"):
+            call()
+    for name in ["maxx", "_shape", "__array_interface__"]:
+        with pytest.raises(AttributeError, match=f"a field has no attribute '{name}'"):
+            getattr(field, name)
+    assert np.max(field) == values.max() and np.sum(field) == values.sum() and np.sort(field).shape == (12, 15)
+    np.testing.assert_array_equal(own["u"], values)
+
+
+def test_parts_of_fields_take_what_whole_fields_take():
+    own = simulation()
+    own["u"][2:4] = Foreign(np.full((2, 15), 3.0))
+    own["u"][...] += Foreign(np.ones(15)).array
+    own["u"][5] = own["u"][2]
+    own["u"][6, :2] = [8, 9]
+    assert own["u"][3, 4] == 4 and own["u"][5, 14] == 4 and own["u"][6, :2].tolist() == [8, 9]
+    own["u"][...] = Foreign(np.full((12, 15), 2.0))
+    assert (own["u"] == 2).all()
+    for wrong, text, help in [
+        (np.ones(3), "values of shape (3,) are given for a part of the field 'u', whose shape is (2, 15)", "give an array of that"),
+        (Foreign(np.ones(3)), "values of shape (3,) are given", "give an array of that shape"),
+        ([[1, 2], [3]], "a part of the field 'u': ", "give an array, or a number"),
+        (lambda x: x, "a function is given for a part", "compute its values, or set the whole field"),
+        ("sin(x)", "the text 'sin(x)' is given for a part of the field 'u'", "an expression is for the start"),
+    ]:
+        with pytest.raises(stencil.InputError) as caught:
+            own["u"][2:4] = wrong
+        assert text in str(caught.value) and caught.value.help.startswith(help)
+    with pytest.raises(stencil.InputError, match="expression is for the start.*give a function"):
+        own["u"] = "sin(x)"
+    with pytest.raises(IndexError):
+        own["u"][99] = 1
+    assert (own["u"] == 2).all()
+
+
+def test_a_dict_of_boundaries_may_change():
+    sides = {"x": "periodic"}
+    own = stencil.Simulation("star2d1r", noise(12, 15), boundary=sides, engine="cpu")
+    sides["x"] = "no kind"
+    other = own.copy()
+    own.step(3)
+    other.step(3)
+    np.testing.assert_array_equal(own, other)
+    assert "no kind" not in repr(own)
+
+
+def test_functions_of_earlier_levels_are_of_their_time():
+    text = {
+        "grid": {"size": [6], "dtype": "f64"},
+        "time": {"dt": 0.125},
+        "fields": {"u": {"start": 0, "before": 0, "next": "2*u - prev(u)"}},
+    }
+    own = stencil.System(text, engine="cpu")
+    own.step(3)
+    own["u"], own["u", 1] = (lambda x, t: x + t), (lambda x, t: x + t)
+    assert own["u"][2] == 2.375 and own["u", 1][2] == 2.25
+    own.step()
+    assert own["u"][2] == 2.5
+    text["time"] = {"dt": "0.1/max(abs(u) + 1)", "dt_every": 1, "steps": 9}
+    own = stencil.System(text, engine="cpu")
+    own["u"] = lambda x, t: x + t
+    with pytest.raises(stencil.InputError, match="the time of the field 'u' 1 steps before is not known") as caught:
+        own["u", 1] = lambda x, t: x + t
+    assert caught.value.help == "give an array"
+
+
 def test_copies_and_pickles_go_on_with_the_same_bits():
     for own in [simulation(), simulation(dtype="f32", portions=3), stencil.System("gray-scott", size=(20, 24), engine="cpu")]:
         own.step(5)
