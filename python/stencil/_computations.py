@@ -2,6 +2,7 @@
 """`Simulation` and `System`."""
 
 import os
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -20,6 +21,11 @@ def _options(boundary, dtype, engine, kernel, fuse, chain, jump):
         "chain": chain,
         "jump": jump,
     }
+
+
+def _path(path):
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"path must be the name of a file, not {type(path).__name__}\nhelp: write it in quotes, or give a pathlib.Path")
 
 
 class _Computation:
@@ -113,6 +119,12 @@ class _Computation:
                     raise InputError(text, "input", {"shape": value.shape}, "give an array of the shape of the field, or a number") from None  # fmt: skip
         self._set(name, level, value)
 
+    def __contains__(self, name):
+        return name in self.fields
+
+    def __iter__(self):
+        return iter(self.fields)
+
     def _place(self, key):
         name, level = key if isinstance(key, tuple) and len(key) == 2 else (key, 0)
         if not isinstance(name, str):
@@ -155,6 +167,7 @@ class _Computation:
             >>> again.steps, again.field().tolist()
             (2, [1.0, 4.0, 6.0, 4.0, 1.0])
         """
+        _path(path)
         self._checkpoint(path)
 
     def resume(self, path):
@@ -163,14 +176,16 @@ class _Computation:
         Raises `InputError` if it is one of something else, or damaged: of other weights, another shape, type or boundary, or
         another system (with its parameters and what it starts with).
 
-            >>> import numpy as np, stencil
+            >>> import numpy as np, stencil, tempfile, os
             >>> rod = stencil.Simulation("star1d1r", np.ones(8), engine="cpu")
-            >>> rod.checkpoint("rod.state")
+            >>> path = os.path.join(tempfile.mkdtemp(), "rod.state")
+            >>> rod.checkpoint(path)
             >>> rod.step(3)
-            >>> rod.resume("rod.state")
+            >>> rod.resume(path)
             >>> rod.steps
             0
         """
+        _path(path)
         self._resume(path)
 
     def save(self, path, *, fields=None, slice=None, stride=1, colours="viridis", range="auto"):
@@ -188,7 +203,14 @@ class _Computation:
             >>> [os.path.basename(name) for name in plate.save(os.path.join(tempfile.mkdtemp(), "u_{step:03}.vti"))]
             ['u_000.vti']
         """
-        names = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
+        _path(path)
+        names = [fields] if isinstance(fields, str) else fields
+        if names is not None:
+            names = list(names) if isinstance(names, Iterable) else names
+            if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+                raise TypeError(f"fields must be a name or a list of names, not {names!r}\nhelp: write fields=[\"u\"]")
+        if not isinstance(slice, str) and slice is not None:
+            raise TypeError(f"slice must be a text, not {type(slice).__name__}\nhelp: write slice=\"z=4\": an axis and a place on it")
         return [str(name) for name in self._save(path, names, slice, stride, (colours, str(range)))]
 
     def picture(self, field=None, *, slice=None, stride=1, colours="viridis", range="auto"):
@@ -426,9 +448,29 @@ class System(_Computation, _stencil.System):
             dt=dt,
         )
         own = super().__new__(cls, recipe, engine, totals_every)
-        plain = isinstance(source, (str, os.PathLike)) and "\n" not in os.fspath(source)
-        own._asked = (repr(os.fspath(source)) if plain else "…", totals_every, engine)
+        said = {
+            "fields": fields,
+            "coefficients": coefficients,
+            "solid": solid,
+            "size": size,
+            "spacing": spacing,
+            "dtype": None if dtype is None else _stencil.dtype_name(dtype),
+            "dt": dt,
+            "totals_every": totals_every,
+            "engine": None if engine == "auto" else engine,
+        }
+        own._asked = {
+            "source": _shown.source(source),
+            "said": [f"{name}={_shown.brief(each)}" for name, each in said.items() if each is not None],
+            "parameters": frozenset(parameters or ()),
+            "totals_every": totals_every,
+            "engine": engine,
+        }
         return own
+
+    def _changed(self, name):
+        # Of its own: copies share what was asked.
+        self._asked = {**self._asked, "parameters": self._asked["parameters"] | {name}}
 
     @property
     def parameters(self):
@@ -448,8 +490,10 @@ class System(_Computation, _stencil.System):
 
     @parameters.setter
     def parameters(self, values):
-        for name, value in dict(values).items():
-            self.parameters[name] = value
+        if not isinstance(values, Mapping):
+            raise TypeError(f"parameters must be a dict from names to values, not {type(values).__name__}\n"
+                            "help: write system.parameters = {\"name\": value}, or system.parameters[\"name\"] = value")  # fmt: skip
+        self.parameters.update(values)
 
     def series(self):
         """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total.
@@ -471,11 +515,10 @@ class System(_Computation, _stencil.System):
         return found
 
     def __repr__(self):
-        source, every, engine = self._asked
-        said = {"parameters": dict(self.parameters), "totals_every": every, "engine": engine}
-        plain = {"engine": "auto"}
-        said = [f"{name}={each!r}" for name, each in said.items() if each and plain.get(name) != each]
-        return f"System({', '.join([source, *said])})"
+        asked = self._asked
+        given = {name: value for name, value in self.parameters.items() if name in asked["parameters"]}
+        parameters = [f"parameters={given!r}"] if given else []
+        return f"System({', '.join([asked['source'], *parameters, *asked['said']])})"
 
     def __reduce__(self):
         return _system, (type(self), self._recipe(), self._asked, self._state())
@@ -483,6 +526,6 @@ class System(_Computation, _stencil.System):
 
 def _system(cls, recipe, asked, state):
     """A system as another one stands."""
-    own = _stencil.System.__new__(cls, recipe, asked[2], asked[1], state)
+    own = _stencil.System.__new__(cls, recipe, asked["engine"], asked["totals_every"], state)
     own._asked = asked
     return own

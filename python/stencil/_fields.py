@@ -41,6 +41,17 @@ def _plain(value):
     return value.__array__() if isinstance(value, Field) else value
 
 
+def number(what, value):
+    """A number, or an expression, as a text."""
+    if isinstance(value, str):
+        return value
+    try:
+        return repr(float(value))
+    except (TypeError, ValueError):
+        text = f"{what} must be a number or an expression, not {type(value).__name__}"
+        raise TypeError(f"{text}\nhelp: give a number, or a text of the language such as \"2*pi\"") from None
+
+
 class Field(np.lib.mixins.NDArrayOperatorsMixin):
     """A field of a computation as it is now: what `system["u"]` gives.
 
@@ -177,12 +188,23 @@ class Parameters(MutableMapping):
         self._of = of
 
     def __getitem__(self, name):
-        return self._of._parameters()[name]
+        known = self._of._parameters()
+        if name not in known:
+            there = f"it has {', '.join(known)}" if known else "it has none"
+            raise KeyError(f"there is no parameter {name!r}: {there}")
+        return known[name]
 
     def __setitem__(self, name, value):
-        from ._describe import _number
+        self.update({name: value})
 
-        self._of._set_parameter(name, _number(f"parameters[{name!r}]", value))
+    def update(self, other=(), /, **more):
+        """Gives several constants other values, one after the other; where one of the names is unknown, none of them."""
+        given = {name: number(f"parameters[{name!r}]", value) for name, value in dict(other, **more).items()}
+        known = self._of._parameters()
+        # What is unknown comes first: it is refused with a word of what is known.
+        for name in sorted(given, key=lambda name: name in known):
+            self._of._set_parameter(name, given[name])
+            self._of._changed(name)
 
     def __delitem__(self, name):
         raise TypeError(f"the parameter '{name}' is part of the system\nhelp: give it another value")

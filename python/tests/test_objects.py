@@ -208,6 +208,40 @@ def test_arrays_functions_and_expressions_are_the_same():
     assert (found[0][1][:, 5:] == 0).all() and (found[0][1][1:, 1:4] > 0).all()
 
 
+def by_position(a, b, /):
+    return 10 * a + b
+
+
+def by_name(x, y, /, *, t):
+    return 10 * y + x + t
+
+
+def test_functions_are_called_as_they_can_be():
+    line = lambda start: stencil.System({"grid": {"size": [5], "dtype": "f64"},  # noqa: E731
+                                         "fields": {"u": {"start": start, "next": "u"}}}, engine="cpu").field()  # fmt: skip
+    plane = lambda start: stencil.System({"grid": {"size": [3, 5], "dtype": "f64"},  # noqa: E731
+                                          "fields": {"u": {"start": start, "next": "u"}}}, engine="cpu").field()  # fmt: skip
+    x, y = np.arange(5.0), np.arange(3.0)[:, None]
+    close(line(np.sin), np.sin(x))
+    close(plane(np.arctan2), np.arctan2(y, x))
+    close(line(np.vectorize(lambda x: x + 1 if x > 2 else 0)), np.where(x > 2, x + 1, 0))
+    close(plane(np.vectorize(lambda x, y: 10 * y + x)), 10 * y + x)
+    close(line(np.frompyfunc(lambda a: a + 1, 1, 1)), x + 1)
+    close(plane(by_position), 10 * y + x)
+    close(plane(by_name), 10 * y + x)
+    close(plane(lambda x, *rest, **more: x), x + 0 * y)
+    close(plane(lambda: 3), np.full((3, 5), 3))
+    for wrong in [np.sin, np.hypot.reduce, lambda *all: 1, lambda **all: 1, np.vectorize(lambda a: a), np.modf, lambda a, /: a, max]:
+        with pytest.raises(stencil.InputError, match="nobody knows what to call this function with") as caught:
+            plane(wrong)
+        assert caught.value.help.startswith("name its arguments after coordinates: of y, x")
+    with pytest.raises(stencil.InputError, match="gives what are no numbers"):
+        plane(lambda x: np.array(["a"], object))
+    own = simulation()
+    own["u"] = np.arctan2
+    assert own["u"][3, 0] == np.float64(np.pi / 2)
+
+
 def test_examples_take_arrays_in_the_place_of_what_they_say():
     u, v = noise(20, 30, dtype="f4"), noise(20, 30, dtype="f4") / 4
     own = stencil.System("gray-scott", fields={"u": u, "v": {"start": v, "boundary": "edge"}},
@@ -587,7 +621,68 @@ def test_print_says_what_was_asked_before_steps_too():
     first = "asked      Simulation('star2d1r', <12x15 values>, boundary='reflect', dtype='f32', engine='cpu')"
     assert text.splitlines()[0] == first and "engine     cpu" in text
     own = stencil.System("gray-scott", size=(16, 24), parameters={"feed": 0.5}, engine="cpu")
-    assert "asked      System('gray-scott', parameters={" in str(own) and "'feed': 0.5" in str(own)
+    assert str(own).startswith("asked      System('gray-scott', parameters={'feed': 0.5}, size=(16, 24), engine='cpu')\n")
+    own.parameters["kill"] = 0.25
+    other = own.copy()
+    other.parameters["feed"] = 0.75
+    assert repr(own) == "System('gray-scott', parameters={'feed': 0.5, 'kill': 0.25}, size=(16, 24), engine='cpu')"
+    assert repr(other) == "System('gray-scott', parameters={'feed': 0.75, 'kill': 0.25}, size=(16, 24), engine='cpu')"
+    own = stencil.System({"coefficients": {"c": 1}, **PLAIN}, fields={"u": {"start": by_name_of_x, "keep": HERE > 1}},
+                         coefficients={"c": Foreign(HERE)}, solid="x > 3", spacing=0.5, dtype=np.float32, dt=np.float64(0.5),
+                         totals_every=3)  # fmt: skip
+    said = ["{...}", "fields={'u': {'start': <function by_name_of_x>, 'keep': <4x5 values>}}", "coefficients={'c': <4x5 values>}",
+            "solid='x > 3'", "spacing=0.5", "dtype='f32'", "dt=0.5", "totals_every=3"]  # fmt: skip
+    assert repr(own) == f"System({', '.join(said)})"
+    own = stencil.System({"title": "a rod", **PLAIN}, fields={"u": HERE.tolist()})
+    assert repr(own) == "System({'title': 'a rod', ...}, fields={'u': <4x5 values>})"
+
+
+def by_name_of_x(x):
+    return x + 1
+
+
+def test_names_of_fields_are_in_a_system():
+    own = stencil.System("gray-scott", size=(16, 24), engine="cpu")
+    assert "u" in own and "w" not in own and 3 not in own and list(own) == ["u", "v"] and list(simulation()) == ["u"]
+    assert {name: own[name].shape for name in own} == {"u": (16, 24), "v": (16, 24)}
+
+
+def test_unknown_parameters_change_nothing():
+    own = stencil.System("gray-scott", size=(16, 24), engine="cpu")
+    before = dict(own.parameters)
+    for wrong, kind, text in [
+        (3, TypeError, r"parameters must be a dict from names to values, not int\nhelp: write system.parameters = "),
+        ({"feed": 0.5, "kil": 1}, stencil.InputError, r"no constant 'kil'(.|\n)*did you mean kill\?"),
+        ({"feed": 0.5, "kill": None}, TypeError, "parameters\\['kill'\\] must be a number"),
+    ]:
+        with pytest.raises(kind, match=text):
+            own.parameters = wrong
+        assert own.parameters == before and "parameters" not in repr(own)
+    with pytest.raises(stencil.InputError):
+        own.parameters.update(feed=0.5, kil=1)
+    with pytest.raises(KeyError, match="there is no parameter 'x': it has .*feed"):
+        own.parameters["x"]
+    assert own.parameters.get("x") is None and "x" not in own.parameters and own.parameters == before
+    own.parameters = own.parameters
+    own.parameters.update({"feed": 0.5}, kill="feed/2")
+    assert own.parameters["feed"] == 0.5 and own.parameters["kill"] == 0.25
+
+
+def test_notebooks_show_what_is_not_finite():
+    text = {"grid": {"size": [16, 16]}, "fields": {"u": {"start": 1, "next": "u"}, "v": {"start": 2, "next": "v*v"}}}
+    own = stencil.System(text, engine="cpu")
+    with pytest.raises(stencil.NotFiniteError):
+        own.step(1000)
+        own.field("v")
+    page = own._repr_html_()
+    assert "asked      System" in page and "v" in page and "help: " in page
+    own["v"] = 2
+    assert own._repr_html_().count("data:image/png;base64,") == 2
+    own = stencil.Simulation(np.full((3, 3), 1e30), np.ones((16, 16), "f4"), engine="cpu")
+    with pytest.raises(stencil.NotFiniteError):
+        own.step(40)
+        own.field()
+    assert own._repr_png_() is None and "asked      Simulation" in own._repr_html_()
 
 
 HERE = np.ones((4, 5))
@@ -629,7 +724,13 @@ TOLD = [
     (lambda: system()["u", 2][:], ValueError, "u, 2 steps before", "ask for one of u"),
     (lambda: system("gray-scott").parameters.__setitem__("x", 1), ValueError, "no constant 'x'", ""),
     (lambda: system("gray-scott").parameters.__setitem__("feed", "1 +"), ValueError, "", ""),
-    (lambda: system("gray-scott").parameters["x"], KeyError, "x", None),
+    (lambda: system("gray-scott").parameters["x"], KeyError, "there is no parameter 'x': it has ", None),
+    (lambda: system().save("u.npy", fields=[3]), TypeError, "fields must be a name or a list of names, not [3]", 'write fields=["u"]'),
+    (lambda: system().save("u.npy", fields=3), TypeError, "fields must be a name or a list of names, not 3", 'write fields=["u"]'),
+    (lambda: system().save("u.npy", slice=3), TypeError, "slice must be a text, not int", 'write slice="z=4"'),
+    (lambda: system().save(4), TypeError, "path must be the name of a file, not int", "write it in quotes"),
+    (lambda: system().checkpoint(3), TypeError, "path must be the name of a file, not int", "write it in quotes"),
+    (lambda: system().resume(None), TypeError, "path must be the name of a file, not NoneType", "write it in quotes"),
     (lambda: system("gray-scott").parameters.clear(), TypeError, "is part of the system", "give it another value"),
 ]  # fmt: skip
 
