@@ -2,14 +2,13 @@
 """`Simulation` and `System`."""
 
 import os
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from . import _describe, _shown, _stencil
-from ._fields import Field, Parameters
+from ._fields import Field, Parameters, on_gpu, on_host
 from .errors import InputError
-
-_CUDA = 2
 
 
 def _options(boundary, dtype, engine, kernel, fuse, chain, jump):
@@ -24,6 +23,11 @@ def _options(boundary, dtype, engine, kernel, fuse, chain, jump):
     }
 
 
+def _path(path):
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"path must be the name of a file, not {type(path).__name__}\nhelp: write it in quotes, or give a pathlib.Path")
+
+
 class _Computation:
     """What both kinds of computations can do."""
 
@@ -36,7 +40,8 @@ class _Computation:
         `progress=True` a line of the terminal, or a bar in a notebook, shows how far they have come; a function is called
         as `progress(done, steps)`.
 
-        Raises `NotFiniteError` with the step for values that become infinite or not a number; looked for now and then.
+        It ends early at the time `until` of a system in which the length of a step follows from values. Raises
+        `NotFiniteError` with the step for values that become infinite or not a number; looked for now and then.
 
             >>> import numpy as np, stencil
             >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
@@ -47,14 +52,18 @@ class _Computation:
         if progress:
             steps = self._count("steps", steps, 0)
         told = _shown.told(progress, steps)
+        if told is None:
+            self._step(steps, None)
+            return
+        first = self.steps
         self._step(steps, told)
-        if told is not None:
-            told(steps, last=True)
+        told(self.steps - first, last=True)
 
     def observe(self, steps, every, *, last=False, progress=False):
         """A loop that takes `steps` steps, and gives the simulation whenever the number of all steps is a multiple of `every`.
 
-        With `last=True` also after the last step, if that is no multiple. `progress` is that of `step`, of all the steps.
+        With `last=True` also after the last step, if that is no multiple. `progress` is that of `step`, of all the steps. It
+        ends early where `step` does.
 
             >>> import numpy as np, stencil
             >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
@@ -67,13 +76,18 @@ class _Computation:
     def _looks(self, first, steps, every, last, told):
         end = first + steps
         while (done := self.steps) < end:
-            look = (done // every + 1) * every
+            aim = min((done // every + 1) * every, end)
             tell = told and (lambda now, done=done: told(done - first + now))
-            self._step(min(look, end) - done, tell)
-            if told is not None and self.steps >= end:
-                told(steps, last=True)
-            if look <= end or last:
+            self._step(aim - done, tell)
+            now = self.steps
+            # `until` is a time: where the lengths of steps follow from values nobody knows before how many lead there.
+            over = now < aim
+            if told is not None and (over or now >= end):
+                told(now - first, last=True)
+            if now > done and (now % every == 0 or last and (over or now >= end)):
                 yield self
+            if over:
+                return
 
     @property
     def shape(self):
@@ -93,13 +107,10 @@ class _Computation:
         name, level = self._place(key)
         if isinstance(value, Field) and value.is_of(self, name, level):
             return
-        on_device = getattr(value, "__dlpack_device__", None)
-        if on_device is None or on_device()[0] != _CUDA:
-            if callable(value):
-                value = self._evaluated(name, value)
-            if on_device is not None and not hasattr(value, "__array__"):
-                value = np.from_dlpack(value)
-            value = np.asarray(value)
+        if not on_gpu(value):
+            if callable(value) and not hasattr(value, "__array__"):
+                value = self._evaluated(name, level, value)
+            value = on_host(f"the field '{name}'", value)
             if value.shape != self.shape:
                 try:
                     value = np.broadcast_to(value, self.shape)
@@ -107,6 +118,12 @@ class _Computation:
                     text = f"values of shape {value.shape} are given for the field '{name}', whose shape is {self.shape}"
                     raise InputError(text, "input", {"shape": value.shape}, "give an array of the shape of the field, or a number") from None  # fmt: skip
         self._set(name, level, value)
+
+    def __contains__(self, name):
+        return name in self.fields
+
+    def __iter__(self):
+        return iter(self.fields)
 
     def _place(self, key):
         name, level = key if isinstance(key, tuple) and len(key) == 2 else (key, 0)
@@ -118,10 +135,15 @@ class _Computation:
             raise InputError(f"there is no field '{name}'", "input", {"name": name, "known": fields}, help)
         return name, self._count("level", level, 0)
 
-    def _evaluated(self, name, function):
-        shape = self.shape
-        spacing = self._about()["spacing"] or [1.0] * len(shape)
-        known = {**_describe.coordinates(shape, spacing), "t": self.time}
+    def _evaluated(self, name, level, function):
+        shape, about, dt = self.shape, self._about(), 0.0
+        if level:
+            dt = self.report()["dt"]
+            if dt is None and about["dt"] is not None:
+                text = f"the time of the field '{name}' {level} steps before is not known: the length of a step follows from values"
+                raise InputError(text, "input", {}, "give an array")
+        time = self.time - level * (1.0 if dt is None else dt)
+        known = {**_describe.coordinates(shape, about["spacing"] or [1.0] * len(shape)), "t": time}
         return _describe.evaluated(f"the field '{name}'", function, known, shape)
 
     def __array__(self, dtype=None, copy=None):
@@ -145,6 +167,7 @@ class _Computation:
             >>> again.steps, again.field().tolist()
             (2, [1.0, 4.0, 6.0, 4.0, 1.0])
         """
+        _path(path)
         self._checkpoint(path)
 
     def resume(self, path):
@@ -153,14 +176,16 @@ class _Computation:
         Raises `InputError` if it is one of something else, or damaged: of other weights, another shape, type or boundary, or
         another system (with its parameters and what it starts with).
 
-            >>> import numpy as np, stencil
+            >>> import numpy as np, stencil, tempfile, os
             >>> rod = stencil.Simulation("star1d1r", np.ones(8), engine="cpu")
-            >>> rod.checkpoint("rod.state")
+            >>> path = os.path.join(tempfile.mkdtemp(), "rod.state")
+            >>> rod.checkpoint(path)
             >>> rod.step(3)
-            >>> rod.resume("rod.state")
+            >>> rod.resume(path)
             >>> rod.steps
             0
         """
+        _path(path)
         self._resume(path)
 
     def save(self, path, *, fields=None, slice=None, stride=1, colours="viridis", range="auto"):
@@ -178,7 +203,14 @@ class _Computation:
             >>> [os.path.basename(name) for name in plate.save(os.path.join(tempfile.mkdtemp(), "u_{step:03}.vti"))]
             ['u_000.vti']
         """
-        names = None if fields is None else [fields] if isinstance(fields, str) else list(fields)
+        _path(path)
+        names = [fields] if isinstance(fields, str) else fields
+        if names is not None:
+            names = list(names) if isinstance(names, Iterable) else names
+            if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+                raise TypeError(f"fields must be a name or a list of names, not {names!r}\nhelp: write fields=[\"u\"]")
+        if not isinstance(slice, str) and slice is not None:
+            raise TypeError(f"slice must be a text, not {type(slice).__name__}\nhelp: write slice=\"z=4\": an axis and a place on it")
         return [str(name) for name in self._save(path, names, slice, stride, (colours, str(range)))]
 
     def picture(self, field=None, *, slice=None, stride=1, colours="viridis", range="auto"):
@@ -304,6 +336,7 @@ class Simulation(_Computation, _stencil.Simulation):
         jump=None,
         portions=None,
     ):
+        boundary = dict(boundary) if isinstance(boundary, dict) else boundary
         options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
         own = super().__new__(cls, weights, u, portions, options)
         # Of its own: what was given may change.
@@ -415,9 +448,29 @@ class System(_Computation, _stencil.System):
             dt=dt,
         )
         own = super().__new__(cls, recipe, engine, totals_every)
-        plain = isinstance(source, (str, os.PathLike)) and "\n" not in os.fspath(source)
-        own._asked = (repr(os.fspath(source)) if plain else "…", totals_every, engine)
+        said = {
+            "fields": fields,
+            "coefficients": coefficients,
+            "solid": solid,
+            "size": size,
+            "spacing": spacing,
+            "dtype": None if dtype is None else _stencil.dtype_name(dtype),
+            "dt": dt,
+            "totals_every": totals_every,
+            "engine": None if engine == "auto" else engine,
+        }
+        own._asked = {
+            "source": _shown.source(source),
+            "said": [f"{name}={_shown.brief(each)}" for name, each in said.items() if each is not None],
+            "parameters": frozenset(parameters or ()),
+            "totals_every": totals_every,
+            "engine": engine,
+        }
         return own
+
+    def _changed(self, name):
+        # Of its own: copies share what was asked.
+        self._asked = {**self._asked, "parameters": self._asked["parameters"] | {name}}
 
     @property
     def parameters(self):
@@ -437,8 +490,10 @@ class System(_Computation, _stencil.System):
 
     @parameters.setter
     def parameters(self, values):
-        for name, value in dict(values).items():
-            self.parameters[name] = value
+        if not isinstance(values, Mapping):
+            raise TypeError(f"parameters must be a dict from names to values, not {type(values).__name__}\n"
+                            "help: write system.parameters = {\"name\": value}, or system.parameters[\"name\"] = value")  # fmt: skip
+        self.parameters.update(values)
 
     def series(self):
         """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total.
@@ -460,11 +515,10 @@ class System(_Computation, _stencil.System):
         return found
 
     def __repr__(self):
-        source, every, engine = self._asked
-        said = {"parameters": dict(self.parameters), "totals_every": every, "engine": engine}
-        plain = {"engine": "auto"}
-        said = [f"{name}={each!r}" for name, each in said.items() if each and plain.get(name) != each]
-        return f"System({', '.join([source, *said])})"
+        asked = self._asked
+        given = {name: value for name, value in self.parameters.items() if name in asked["parameters"]}
+        parameters = [f"parameters={given!r}"] if given else []
+        return f"System({', '.join([asked['source'], *parameters, *asked['said']])})"
 
     def __reduce__(self):
         return _system, (type(self), self._recipe(), self._asked, self._state())
@@ -472,6 +526,6 @@ class System(_Computation, _stencil.System):
 
 def _system(cls, recipe, asked, state):
     """A system as another one stands."""
-    own = _stencil.System.__new__(cls, recipe, asked[2], asked[1], state)
+    own = _stencil.System.__new__(cls, recipe, asked["engine"], asked["totals_every"], state)
     own._asked = asked
     return own

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from . import _stencil
+from ._fields import number
 from .errors import InputError
 
 _AXES = ("z", "y", "x")
@@ -29,7 +30,7 @@ def recipe(source, *, parameters, fields, coefficients, solid, size, spacing, dt
         place, text, folder = _stencil.described(source)
         infers_dtype = False
     for name, value in _items("parameters", parameters):
-        given.append(("parameter", name, [_number(f"parameters[{name!r}]", value)]))
+        given.append(("parameter", name, [number(f"parameters[{name!r}]", value)]))
     for name, value in _items("fields", fields):
         _of_field(name, value, given)
     for name, value in _items("coefficients", coefficients):
@@ -37,10 +38,10 @@ def recipe(source, *, parameters, fields, coefficients, solid, size, spacing, dt
     if solid is not None:
         given.append(("solid", "", [solid]))
     if dt is not None:
-        given.append(("dt", "", [_number("dt", dt)]))
+        given.append(("dt", "", [number("dt", dt)]))
     if spacing is not None:
         several = spacing if isinstance(spacing, (list, tuple, np.ndarray)) else [spacing]
-        given.append(("spacing", "", [_number("spacing", each) for each in several]))
+        given.append(("spacing", "", [number("spacing", each) for each in several]))
     if size is not None:
         several = size if isinstance(size, (list, tuple, np.ndarray)) else [size]
         given.append(("size", "", [str(_stencil.Computation._count("size", each, 1)) for each in several]))
@@ -63,26 +64,55 @@ def coordinates(shape, spacing):
 
 def evaluated(what, function, known, shape):
     """The values of a function of coordinates at all points. Its arguments are named as the axes."""
-    try:
-        names = [name for name, each in inspect.signature(function).parameters.items()
-                 if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
-                 and (each.default is each.empty or name in known)]  # fmt: skip
-    except (TypeError, ValueError):
-        names = None
-    axes = ", ".join(name for name in known if name != "t")
-    if names is None or not set(names) <= set(known):
+    asked = _arguments(function, known)
+    if asked is None:
+        axes = ", ".join(name for name in known if name != "t")
         text = f"{what}: nobody knows what to call this function with"
         help = f"name its arguments after coordinates: of {axes} those that it needs, as in lambda {axes}: …"
         raise InputError(text, "input", {}, help)
-    values = np.asarray(function(**{name: known[name] for name in names}))
-    if values.dtype.kind in "biu":
-        values = values.astype(np.float64)
+    places, names = asked
+    values = np.asarray(function(*(known[name] for name in places), **{name: known[name] for name in names}))
+    if values.dtype.kind in "biuO":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            text = f"{what}: the function gives what are no numbers"
+            raise InputError(text, "input", {}, "its arguments are arrays: compute with them as with numbers") from None
     try:
         return np.ascontiguousarray(np.broadcast_to(values, shape))
     except ValueError:
         text = f"{what}: the function gives values of shape {values.shape}, the grid has {tuple(shape)}"
         help = "its arguments are arrays that broadcast to the shape: compute with them as with numbers"
         raise InputError(text, "input", {}, help) from None
+
+
+def _arguments(function, known):
+    """The names of what a function is called with: by position, and by name; none if nobody knows."""
+    axes = [name for name in known if name != "t"]
+    if isinstance(function, np.ufunc):
+        # The names of its arguments say nothing.
+        return (axes, []) if function.nin == len(axes) and function.nout == 1 else None
+    if isinstance(function, np.vectorize):
+        # It takes anything, and gives it to this function.
+        function = function.pyfunc
+    try:
+        every = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    needed = [each for each in every if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+              and (each.default is each.empty or each.name in known)]  # fmt: skip
+    places = [each.name for each in needed if each.kind is each.POSITIONAL_ONLY]
+    names = [each.name for each in needed if each.kind is not each.POSITIONAL_ONLY]
+    if not set(places) <= set(known):
+        # Names that say nothing: all coordinates in their order.
+        if len(places) != len(axes):
+            return None
+        places = axes
+    if not set(names) <= set(known) or len(needed) == 0 and len(every) > 0 and all(
+        each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in every
+    ):
+        return None
+    return places, names
 
 
 def _called(own):
@@ -205,21 +235,10 @@ def _value(what, name, value):
     if isinstance(value, str) or callable(value):
         return value
     if _is_plain(value) and value is not None:
-        return _number(name or what, value)
+        return number(name or what, value)
     if isinstance(value, np.generic) or (hasattr(value, "shape") and value.shape == ()):
-        return _number(name or what, value.item())
+        return number(name or what, value.item())
     return value
-
-
-def _number(what, value):
-    """A number, or an expression, as a text."""
-    if isinstance(value, str):
-        return value
-    try:
-        return repr(float(value))
-    except (TypeError, ValueError):
-        text = f"{what} must be a number or an expression, not {type(value).__name__}"
-        raise TypeError(f"{text}\nhelp: give a number, or a text of the language such as \"2*pi\"") from None
 
 
 def _items(argument, value):

@@ -5,13 +5,60 @@ from collections.abc import MutableMapping
 
 import numpy as np
 
+from .errors import InputError
+
+_CUDA = 2
+
+
+def on_gpu(value):
+    """Whether it is an array in the memory of a GPU."""
+    device = getattr(value, "__dlpack_device__", None)
+    return device is not None and device()[0] == _CUDA
+
+
+def on_host(what, value):
+    """Values as an array of numpy."""
+    if on_gpu(value):
+        if not callable(getattr(value, "numpy", None)) or hasattr(value, "__array__"):
+            text = f"an array of a GPU is given for {what}"
+            raise InputError(text, "input", {}, "set the whole field with it, or copy it to the host first, as by tensor.cpu()")
+        value = value.numpy()
+    elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        value = np.from_dlpack(value)
+    try:
+        found = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{what}: {error}", "input", {}, "give an array, or a number") from None
+    if found.dtype.kind in "SUT":
+        text = f"the text {value!r} is given for {what}" if isinstance(value, str) else f"texts are given for {what}"
+        help = "an expression is for the start, as in System(…, fields={…}): give a function, as lambda x: …, or an array"
+        raise InputError(text, "input", {}, help)
+    return found
+
+
+def _plain(value):
+    """An array of its own of the values of a field; anything else as it is."""
+    return value.__array__() if isinstance(value, Field) else value
+
+
+def number(what, value):
+    """A number, or an expression, as a text."""
+    if isinstance(value, str):
+        return value
+    try:
+        return repr(float(value))
+    except (TypeError, ValueError):
+        text = f"{what} must be a number or an expression, not {type(value).__name__}"
+        raise TypeError(f"{text}\nhelp: give a number, or a text of the language such as \"2*pi\"") from None
+
 
 class Field(np.lib.mixins.NDArrayOperatorsMixin):
     """A field of a computation as it is now: what `system["u"]` gives.
 
     It has no values of its own. Reading copies the field from where it is computed, as an array of numpy; assigning to a
     part of it, in numpy's words, copies the field, changes it, and gives it back: so gather what is to be changed, and
-    assign once. It computes as an array does: `system["u"] + 1`, `numpy.mean(system["u"])`.
+    assign once. It computes as an array does: `system["u"] + 1`, `numpy.mean(system["u"])`; and has what arrays have, of the
+    values as they are now: `system["u"].max()`, `system["u"].T`.
 
         >>> import numpy as np, stencil
         >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.zeros(5))
@@ -64,18 +111,53 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return self.__array__()[key]
 
     def __setitem__(self, key, value):
-        values = self.__array__()
-        values[key] = value
+        name = f"a part of the field '{self._name}'"
+        if callable(value) and not hasattr(value, "__array__"):
+            help = f'compute its values, or set the whole field: system["{self._name}"] = function'
+            raise InputError(f"a function is given for {name}", "input", {}, help)
+        whole = key is Ellipsis or isinstance(key, slice) and key == slice(None)
+        if whole and on_gpu(value) and tuple(value.shape) == self.shape:
+            self._of._set(self._name, self._level, value)
+            return
+        values, given = self.__array__(), on_host(name, value)
+        try:
+            values[key] = given
+        except ValueError:
+            text = f"values of shape {given.shape} are given for {name}, whose shape is {np.shape(values[key])}"
+            help = "give an array of that shape, or one that broadcasts to it, or a number"
+            raise InputError(text, "input", {"shape": given.shape}, help) from None
         self._of._set(self._name, self._level, values)
 
+    def __iter__(self):
+        return iter(self.__array__())
+
+    def __getattr__(self, name):
+        # What arrays have, of the values as they are now. Whoever writes into such an array would change nothing.
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"a field has no attribute '{name}'")
+        values = self.__array__()
+        values.flags.writeable = False
+        return getattr(values, name)
+
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
-        plain = [np.asarray(each) if isinstance(each, Field) else each for each in inputs]
-        found = getattr(ufunc, method)(*plain, **options)
+        plain = [_plain(each) for each in inputs]
+        options = {name: _plain(each) for name, each in options.items()}
+        if method == "at":
+            ufunc.at(*plain, **options)
+            if isinstance(inputs[0], Field):
+                inputs[0][...] = plain[0]
+            return None
         if out is None:
-            return found
-        for target in out:
-            target[...] = found
-        return out[0]
+            return getattr(ufunc, method)(*plain, **options)
+        # Values that are not computed, as by `where`, stay as they are.
+        targets = tuple(_plain(each) for each in out)
+        found = getattr(ufunc, method)(*plain, out=targets, **options)
+        for own, target in zip(out, targets, strict=True):
+            if isinstance(own, Field):
+                own[...] = target
+        found = found if isinstance(found, tuple) else (found,)
+        given = tuple(each if own is None else own for own, each in zip(out, found, strict=True))
+        return given if len(given) > 1 else given[0]
 
     def __repr__(self):
         before = f", {self._level} steps before" if self._level else ""
@@ -106,12 +188,23 @@ class Parameters(MutableMapping):
         self._of = of
 
     def __getitem__(self, name):
-        return self._of._parameters()[name]
+        known = self._of._parameters()
+        if name not in known:
+            there = f"it has {', '.join(known)}" if known else "it has none"
+            raise KeyError(f"there is no parameter {name!r}: {there}")
+        return known[name]
 
     def __setitem__(self, name, value):
-        from ._describe import _number
+        self.update({name: value})
 
-        self._of._set_parameter(name, _number(f"parameters[{name!r}]", value))
+    def update(self, other=(), /, **more):
+        """Gives several constants other values, one after the other; where one of the names is unknown, none of them."""
+        given = {name: number(f"parameters[{name!r}]", value) for name, value in dict(other, **more).items()}
+        known = self._of._parameters()
+        # What is unknown comes first: it is refused with a word of what is known.
+        for name in sorted(given, key=lambda name: name in known):
+            self._of._set_parameter(name, given[name])
+            self._of._changed(name)
 
     def __delitem__(self, name):
         raise TypeError(f"the parameter '{name}' is part of the system\nhelp: give it another value")

@@ -7,6 +7,11 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from .errors import NotFiniteError
 
 # Points along the longer side of a picture in a notebook.
 _PICTURE = 512
@@ -81,6 +86,32 @@ def told(progress, steps):
                     "help: progress=True shows a bar; a function is called with the steps that are done and with all")  # fmt: skip
 
 
+def brief(value):
+    """What was asked for in few words: arrays as their shapes."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {brief(each)}' for key, each in value.items())}}}"
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (str, int, float)):
+        return repr(value)
+    if callable(value) and not hasattr(value, "shape"):
+        return f"<function {getattr(value, '__name__', type(value).__name__)}>"
+    if isinstance(value, (list, tuple)) and len(value) <= 3 and not any(isinstance(each, (list, tuple)) for each in value):
+        several = ", ".join(map(brief, value))
+        return f"[{several}]" if isinstance(value, list) else f"({several}{',' * (len(value) == 1)})"
+    shape = np.shape(value) if isinstance(value, (list, tuple)) else tuple(getattr(value, "shape", ()))
+    return f"<{'x'.join(map(str, shape))} values>" if shape else f"<{type(value).__name__}>"
+
+
+def source(value):
+    """Of what a system was made: a name, a path, or the title of a dict."""
+    if isinstance(value, Mapping):
+        title = value.get("title")
+        return f"{{'title': {title!r}, ...}}" if title else "{...}"
+    plain = isinstance(value, (str, os.PathLike)) and "\n" not in str(os.fspath(value))
+    return repr(os.fspath(value)) if plain else "…"
+
+
 def picture(own, field, **options):
     """The bytes of a PNG."""
     with tempfile.TemporaryDirectory() as folder:
@@ -91,9 +122,16 @@ def picture(own, field, **options):
 
 
 def small_picture(own, field, shape):
-    """That of a notebook: of few points; none of a single axis."""
+    """That of a notebook: of few points; none of a single axis, or of values that are not finite."""
     if len(shape) < 2:
         return None
+    try:
+        return _small(own, field, shape)
+    except NotFiniteError:
+        return None
+
+
+def _small(own, field, shape):
     return picture(own, field, stride=max(1, -(-max(shape) // _PICTURE)))
 
 
@@ -102,7 +140,10 @@ def page(own):
     shape = own.shape
     images = []
     for field in own.fields if len(shape) > 1 else []:
-        data = base64.b64encode(small_picture(own, field, shape)).decode()
-        image = f'<img style="max-width:100%;image-rendering:pixelated" src="data:image/png;base64,{data}"/>'
+        try:
+            data = base64.b64encode(_small(own, field, shape)).decode()
+            image = f'<img style="max-width:100%;image-rendering:pixelated" src="data:image/png;base64,{data}"/>'
+        except NotFiniteError as error:
+            image = f"<pre>{html.escape(str(error))}</pre>"
         images.append(f"<figure style='display:inline-block'>{image}<figcaption>{html.escape(field)}</figcaption></figure>")
     return f"<pre>{html.escape(str(own))}</pre>{''.join(images)}"

@@ -159,6 +159,20 @@ for own in (there, simulation, stencil.Simulation("star2d2r", u, engine="cpu")):
     np.testing.assert_array_equal(own["u"], given)
 there["u", 1] = on_device(u)
 np.testing.assert_array_equal(there["u", 1], u)
+# A part of a field, and all of it, by way of the driver.
+there["u"][...] = on_device(v)
+np.testing.assert_array_equal(there["u"], v)
+there["u"] = 0
+there["u"][...] = here.field(device="cuda")
+np.testing.assert_array_equal(there["u"], here["u"])
+there["u"][3:5] = stencil.Simulation("star2d1r", u[3:5].copy(), engine="cpu").field(device="cuda")
+np.testing.assert_array_equal(there["u"][3:5], u[3:5])
+try:
+    there["u"][3:5] = on_device(u[3:5].copy())
+except stencil.InputError as refused:
+    assert "an array of a GPU is given for a part" in str(refused) and "set the whole field" in refused.help, refused
+else:
+    raise AssertionError("taken")
 narrow, infinite = u[:, :40].copy(), np.full((30, 50), np.nan, "f4")
 for wrong in [on_device(narrow), on_device(infinite)]:
     for own in (there, stencil.Simulation("star2d2r", u, engine="cpu")):

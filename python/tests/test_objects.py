@@ -208,6 +208,40 @@ def test_arrays_functions_and_expressions_are_the_same():
     assert (found[0][1][:, 5:] == 0).all() and (found[0][1][1:, 1:4] > 0).all()
 
 
+def by_position(a, b, /):
+    return 10 * a + b
+
+
+def by_name(x, y, /, *, t):
+    return 10 * y + x + t
+
+
+def test_functions_are_called_as_they_can_be():
+    line = lambda start: stencil.System({"grid": {"size": [5], "dtype": "f64"},  # noqa: E731
+                                         "fields": {"u": {"start": start, "next": "u"}}}, engine="cpu").field()  # fmt: skip
+    plane = lambda start: stencil.System({"grid": {"size": [3, 5], "dtype": "f64"},  # noqa: E731
+                                          "fields": {"u": {"start": start, "next": "u"}}}, engine="cpu").field()  # fmt: skip
+    x, y = np.arange(5.0), np.arange(3.0)[:, None]
+    close(line(np.sin), np.sin(x))
+    close(plane(np.arctan2), np.arctan2(y, x))
+    close(line(np.vectorize(lambda x: x + 1 if x > 2 else 0)), np.where(x > 2, x + 1, 0))
+    close(plane(np.vectorize(lambda x, y: 10 * y + x)), 10 * y + x)
+    close(line(np.frompyfunc(lambda a: a + 1, 1, 1)), x + 1)
+    close(plane(by_position), 10 * y + x)
+    close(plane(by_name), 10 * y + x)
+    close(plane(lambda x, *rest, **more: x), x + 0 * y)
+    close(plane(lambda: 3), np.full((3, 5), 3))
+    for wrong in [np.sin, np.hypot.reduce, lambda *all: 1, lambda **all: 1, np.vectorize(lambda a: a), np.modf, lambda a, /: a, max]:
+        with pytest.raises(stencil.InputError, match="nobody knows what to call this function with") as caught:
+            plane(wrong)
+        assert caught.value.help.startswith("name its arguments after coordinates: of y, x")
+    with pytest.raises(stencil.InputError, match="gives what are no numbers"):
+        plane(lambda x: np.array(["a"], object))
+    own = simulation()
+    own["u"] = np.arctan2
+    assert own["u"][3, 0] == np.float64(np.pi / 2)
+
+
 def test_examples_take_arrays_in_the_place_of_what_they_say():
     u, v = noise(20, 30, dtype="f4"), noise(20, 30, dtype="f4") / 4
     own = stencil.System("gray-scott", fields={"u": u, "v": {"start": v, "boundary": "edge"}},
@@ -276,6 +310,119 @@ def test_fields_of_a_simulation_are_read_and_changed():
     assert np.mean(own["u"]) == 2 and (np.add(own["u"], 1) == 3).all() and own["u"].dtype == np.float64
     own["u"] = own["u"]
     assert "12x15" in repr(own["u"])
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
+def test_fields_are_where_numpy_computes_to(dtype):
+    if dtype == "bf16":
+        pytest.importorskip("ml_dtypes")
+    own = stencil.Simulation("star2d1r", noise(12, 15, dtype="f4"), dtype=dtype, engine="cpu")
+    values = own.field()
+    mask = values > 0.5
+    found = np.add(own["u"], 1, out=own["u"], where=mask)
+    assert isinstance(found, stencil.Field)
+    np.add(values, 1, out=values, where=mask)
+    np.testing.assert_array_equal(own["u"], values)
+    np.multiply(values, 2, out=own["u"], where=own["u"] < 1)
+    np.multiply(values, 2, out=values, where=values < 1)
+    np.testing.assert_array_equal(own["u"], values)
+    assert np.add.at(own["u"], ([1, 1, 2], [3, 3, 4]), 5) is None
+    np.add.at(values, ([1, 1, 2], [3, 3, 4]), 5)
+    np.testing.assert_array_equal(own["u"], values)
+    own["u"] *= noise(12, 15).astype(values.dtype)
+    values *= noise(12, 15).astype(values.dtype)
+    np.testing.assert_array_equal(own["u"], values)
+    target = np.zeros((12, 15), values.dtype)
+    assert np.negative(own["u"], out=target) is target and (target == -values).all()
+    assert np.add.reduce(own["u"], axis=None) == np.add.reduce(values, axis=None)
+
+
+def test_several_results_go_where_they_are_asked_for():
+    own = stencil.System("gray-scott", size=(16, 16), engine="cpu")
+    own["u"], own["v"] = (lambda x: 0.25 + x), 7
+    part, whole = np.modf(own["u"])
+    np.modf(own["u"], out=(own["u"], own["v"]))
+    np.testing.assert_array_equal(own["u"], part)
+    np.testing.assert_array_equal(own["v"], whole)
+    found, target = np.modf(own["v"], out=(None, own["u"]))
+    assert not found.any() and (own["u"][:] == whole).all() and isinstance(target, stencil.Field)
+    kept = np.zeros((16, 16), "f4")
+    assert np.divmod(own["v"], 4, out=(kept, own["u"]))[0] is kept and own["u"][3, 7] == 3 and kept[3, 7] == 1
+
+
+def test_fields_have_what_arrays_have():
+    own = simulation()
+    values, field = own.field(), own["u"]
+    assert field.max() == values.max() and field.mean(axis=0).tolist() == values.mean(axis=0).tolist()
+    assert (field.T == values.T).all() and field.astype("f4").dtype == np.float32 and field.tolist() == values.tolist()
+    copied = field.copy()
+    copied[0] = 3
+    np.testing.assert_array_equal([row for row in field], values)
+    for call in [lambda: field.fill(1), lambda: field.sort(), lambda: field.T.__setitem__(0, 1), lambda: field.put([0], 3)]:
+        with pytest.raises(ValueError, match="read-only"):
+            call()
+    for name in ["maxx", "_shape", "__array_interface__"]:
+        with pytest.raises(AttributeError, match=f"a field has no attribute '{name}'"):
+            getattr(field, name)
+    assert np.max(field) == values.max() and np.sum(field) == values.sum() and np.sort(field).shape == (12, 15)
+    np.testing.assert_array_equal(own["u"], values)
+
+
+def test_parts_of_fields_take_what_whole_fields_take():
+    own = simulation()
+    own["u"][2:4] = Foreign(np.full((2, 15), 3.0))
+    own["u"][...] += Foreign(np.ones(15)).array
+    own["u"][5] = own["u"][2]
+    own["u"][6, :2] = [8, 9]
+    assert own["u"][3, 4] == 4 and own["u"][5, 14] == 4 and own["u"][6, :2].tolist() == [8, 9]
+    own["u"][...] = Foreign(np.full((12, 15), 2.0))
+    assert (own["u"] == 2).all()
+    for wrong, text, help in [
+        (np.ones(3), "values of shape (3,) are given for a part of the field 'u', whose shape is (2, 15)", "give an array of that"),
+        (Foreign(np.ones(3)), "values of shape (3,) are given", "give an array of that shape"),
+        ([[1, 2], [3]], "a part of the field 'u': ", "give an array, or a number"),
+        (lambda x: x, "a function is given for a part", "compute its values, or set the whole field"),
+        ("sin(x)", "the text 'sin(x)' is given for a part of the field 'u'", "an expression is for the start"),
+    ]:
+        with pytest.raises(stencil.InputError) as caught:
+            own["u"][2:4] = wrong
+        assert text in str(caught.value) and caught.value.help.startswith(help)
+    with pytest.raises(stencil.InputError, match="expression is for the start.*give a function"):
+        own["u"] = "sin(x)"
+    with pytest.raises(IndexError):
+        own["u"][99] = 1
+    assert (own["u"] == 2).all()
+
+
+def test_a_dict_of_boundaries_may_change():
+    sides = {"x": "periodic"}
+    own = stencil.Simulation("star2d1r", noise(12, 15), boundary=sides, engine="cpu")
+    sides["x"] = "no kind"
+    other = own.copy()
+    own.step(3)
+    other.step(3)
+    np.testing.assert_array_equal(own, other)
+    assert "no kind" not in repr(own)
+
+
+def test_functions_of_earlier_levels_are_of_their_time():
+    text = {
+        "grid": {"size": [6], "dtype": "f64"},
+        "time": {"dt": 0.125},
+        "fields": {"u": {"start": 0, "before": 0, "next": "2*u - prev(u)"}},
+    }
+    own = stencil.System(text, engine="cpu")
+    own.step(3)
+    own["u"], own["u", 1] = (lambda x, t: x + t), (lambda x, t: x + t)
+    assert own["u"][2] == 2.375 and own["u", 1][2] == 2.25
+    own.step()
+    assert own["u"][2] == 2.5
+    text["time"] = {"dt": "0.1/max(abs(u) + 1)", "dt_every": 1, "steps": 9}
+    own = stencil.System(text, engine="cpu")
+    own["u"] = lambda x, t: x + t
+    with pytest.raises(stencil.InputError, match="the time of the field 'u' 1 steps before is not known") as caught:
+        own["u", 1] = lambda x, t: x + t
+    assert caught.value.help == "give an array"
 
 
 def test_copies_and_pickles_go_on_with_the_same_bits():
@@ -434,6 +581,31 @@ def test_the_last_step_is_looked_at_if_asked():
     assert list(own.observe(0, every=3, last=True)) == []
 
 
+def until(dt="0.1*c/max(abs(u))"):
+    text = {
+        "grid": {"size": [8], "dtype": "f64"},
+        "time": {"dt": dt, "dt_every": 1, "until": 0.35, "steps": 1000},
+        "constants": {"c": 1},
+        "fields": {"u": {"start": 1, "next": "u"}},
+    }
+    return stencil.System(text, engine="cpu")
+
+
+@pytest.mark.parametrize("every, last, looks", [(1, False, [1, 2, 3, 4]), (2, True, [2, 4]), (3, False, [3]),
+                                               (3, True, [3, 4]), (9, False, []), (9, True, [4])])  # fmt: skip
+def test_loops_end_where_the_time_does(every, last, looks):
+    own, heard = until(), []
+    progress = lambda done, steps: heard.append((done, steps))  # noqa: E731
+    assert [now.steps for now in own.observe(100, every, last=last, progress=progress)] == looks
+    assert own.steps == 4 and own.time == pytest.approx(0.35) and heard[-1] == (4, 100)
+    assert list(own.observe(100, every, last=last)) == []
+    own.step(10, progress=progress)
+    assert own.steps == 4 and heard[-1] == (0, 10)
+    own = until()
+    own.step(100, progress=progress)
+    assert own.steps == 4 and heard[-1] == (4, 100)
+
+
 def test_notebooks_show_pictures():
     own = stencil.System("gray-scott", size=(16, 24), engine="cpu")
     assert own._repr_png_().startswith(b"\x89PNG") and own.picture("v").startswith(b"\x89PNG")
@@ -449,7 +621,68 @@ def test_print_says_what_was_asked_before_steps_too():
     first = "asked      Simulation('star2d1r', <12x15 values>, boundary='reflect', dtype='f32', engine='cpu')"
     assert text.splitlines()[0] == first and "engine     cpu" in text
     own = stencil.System("gray-scott", size=(16, 24), parameters={"feed": 0.5}, engine="cpu")
-    assert "asked      System('gray-scott', parameters={" in str(own) and "'feed': 0.5" in str(own)
+    assert str(own).startswith("asked      System('gray-scott', parameters={'feed': 0.5}, size=(16, 24), engine='cpu')\n")
+    own.parameters["kill"] = 0.25
+    other = own.copy()
+    other.parameters["feed"] = 0.75
+    assert repr(own) == "System('gray-scott', parameters={'feed': 0.5, 'kill': 0.25}, size=(16, 24), engine='cpu')"
+    assert repr(other) == "System('gray-scott', parameters={'feed': 0.75, 'kill': 0.25}, size=(16, 24), engine='cpu')"
+    own = stencil.System({"coefficients": {"c": 1}, **PLAIN}, fields={"u": {"start": by_name_of_x, "keep": HERE > 1}},
+                         coefficients={"c": Foreign(HERE)}, solid="x > 3", spacing=0.5, dtype=np.float32, dt=np.float64(0.5),
+                         totals_every=3)  # fmt: skip
+    said = ["{...}", "fields={'u': {'start': <function by_name_of_x>, 'keep': <4x5 values>}}", "coefficients={'c': <4x5 values>}",
+            "solid='x > 3'", "spacing=0.5", "dtype='f32'", "dt=0.5", "totals_every=3"]  # fmt: skip
+    assert repr(own) == f"System({', '.join(said)})"
+    own = stencil.System({"title": "a rod", **PLAIN}, fields={"u": HERE.tolist()})
+    assert repr(own) == "System({'title': 'a rod', ...}, fields={'u': <4x5 values>})"
+
+
+def by_name_of_x(x):
+    return x + 1
+
+
+def test_names_of_fields_are_in_a_system():
+    own = stencil.System("gray-scott", size=(16, 24), engine="cpu")
+    assert "u" in own and "w" not in own and 3 not in own and list(own) == ["u", "v"] and list(simulation()) == ["u"]
+    assert {name: own[name].shape for name in own} == {"u": (16, 24), "v": (16, 24)}
+
+
+def test_unknown_parameters_change_nothing():
+    own = stencil.System("gray-scott", size=(16, 24), engine="cpu")
+    before = dict(own.parameters)
+    for wrong, kind, text in [
+        (3, TypeError, r"parameters must be a dict from names to values, not int\nhelp: write system.parameters = "),
+        ({"feed": 0.5, "kil": 1}, stencil.InputError, r"no constant 'kil'(.|\n)*did you mean kill\?"),
+        ({"feed": 0.5, "kill": None}, TypeError, "parameters\\['kill'\\] must be a number"),
+    ]:
+        with pytest.raises(kind, match=text):
+            own.parameters = wrong
+        assert own.parameters == before and "parameters" not in repr(own)
+    with pytest.raises(stencil.InputError):
+        own.parameters.update(feed=0.5, kil=1)
+    with pytest.raises(KeyError, match="there is no parameter 'x': it has .*feed"):
+        own.parameters["x"]
+    assert own.parameters.get("x") is None and "x" not in own.parameters and own.parameters == before
+    own.parameters = own.parameters
+    own.parameters.update({"feed": 0.5}, kill="feed/2")
+    assert own.parameters["feed"] == 0.5 and own.parameters["kill"] == 0.25
+
+
+def test_notebooks_show_what_is_not_finite():
+    text = {"grid": {"size": [16, 16]}, "fields": {"u": {"start": 1, "next": "u"}, "v": {"start": 2, "next": "v*v"}}}
+    own = stencil.System(text, engine="cpu")
+    with pytest.raises(stencil.NotFiniteError):
+        own.step(1000)
+        own.field("v")
+    page = own._repr_html_()
+    assert "asked      System" in page and "v" in page and "help: " in page
+    own["v"] = 2
+    assert own._repr_html_().count("data:image/png;base64,") == 2
+    own = stencil.Simulation(np.full((3, 3), 1e30), np.ones((16, 16), "f4"), engine="cpu")
+    with pytest.raises(stencil.NotFiniteError):
+        own.step(40)
+        own.field()
+    assert own._repr_png_() is None and "asked      Simulation" in own._repr_html_()
 
 
 HERE = np.ones((4, 5))
@@ -491,7 +724,13 @@ TOLD = [
     (lambda: system()["u", 2][:], ValueError, "u, 2 steps before", "ask for one of u"),
     (lambda: system("gray-scott").parameters.__setitem__("x", 1), ValueError, "no constant 'x'", ""),
     (lambda: system("gray-scott").parameters.__setitem__("feed", "1 +"), ValueError, "", ""),
-    (lambda: system("gray-scott").parameters["x"], KeyError, "x", None),
+    (lambda: system("gray-scott").parameters["x"], KeyError, "there is no parameter 'x': it has ", None),
+    (lambda: system().save("u.npy", fields=[3]), TypeError, "fields must be a name or a list of names, not [3]", 'write fields=["u"]'),
+    (lambda: system().save("u.npy", fields=3), TypeError, "fields must be a name or a list of names, not 3", 'write fields=["u"]'),
+    (lambda: system().save("u.npy", slice=3), TypeError, "slice must be a text, not int", 'write slice="z=4"'),
+    (lambda: system().save(4), TypeError, "path must be the name of a file, not int", "write it in quotes"),
+    (lambda: system().checkpoint(3), TypeError, "path must be the name of a file, not int", "write it in quotes"),
+    (lambda: system().resume(None), TypeError, "path must be the name of a file, not NoneType", "write it in quotes"),
     (lambda: system("gray-scott").parameters.clear(), TypeError, "is part of the system", "give it another value"),
 ]  # fmt: skip
 

@@ -157,6 +157,14 @@ reveal_type(own.field())
 reveal_type(own.field("u", device="cuda"))
 reveal_type(own["u"])
 reveal_type(own["u"] + 1)
+reveal_type(own.field("u", "cuda"))
+reveal_type(own["u"].astype("f4"))
+reveal_type(own["u"].T)
+own["u"][2:3] = own["u"]
+own["u"].max()
+"u" in own
+for name in own:
+    reveal_type(name)
 for now in own.observe(10, 5, last=True, progress=True):
     reveal_type(now)
 names = own.save("u_{step}.vti", fields=["u"], stride=2)
@@ -180,6 +188,10 @@ REVEALED = [
     "DeviceArray",
     "Field",
     "Any",
+    "DeviceArray",
+    "ndarray",
+    "ndarray",
+    "str",
     "Simulation",
     "list[",
     "float",
@@ -192,6 +204,7 @@ WRONG = [
     'stencil.run("star2d1r", u, 3, engine="gpu")',
     'own.step(3, progress="yes")',
     "own[3]",
+    'own["u"].maxx()',
     'own.save(3)',
     'spots.parameters["feed"] = None',
     'stencil.System("gray-scott", parameters=[1])',
