@@ -96,7 +96,8 @@ def run(
 
     `weights` has as many axes as `u`, 1 to 3, and odd extents. A step computes
     `out[y, x] = sum of weights[j, i] * u[y + j - r, x + i - r]`, where `r` is the radius. There are no units: the
-    weights have the spacing and the time step in them. `u` is not changed. What is returned has its shape, and values of
+    weights have the spacing and the time step in them. `u` is not changed, and no other thread may write to it while this
+    computes: it may be read where it lies. What is returned has its shape, and values of
     `dtype`, or else of the type of `u` (of whole numbers float32 or float64). `steps` may be 0.
 
     Of an array of numpy that is one of numpy; of one in the memory of the GPU a `DeviceArray`, which

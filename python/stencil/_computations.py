@@ -25,7 +25,8 @@ def _options(boundary, dtype, engine, kernel, fuse, chain, jump):
 
 def _path(path):
     if not isinstance(path, (str, bytes, os.PathLike)):
-        raise TypeError(f"path must be the name of a file, not {type(path).__name__}\nhelp: write it in quotes, or give a pathlib.Path")
+        raise TypeError(f"path must be the name of a file, not {type(path).__name__}\n"
+                        "help: write it in quotes, or give a pathlib.Path")  # fmt: skip
 
 
 class _Computation:
@@ -140,7 +141,8 @@ class _Computation:
         if level:
             dt = self.report()["dt"]
             if dt is None and about["dt"] is not None:
-                text = f"the time of the field '{name}' {level} steps before is not known: the length of a step follows from values"
+                why = "the length of a step follows from values"
+                text = f"the time of the field '{name}' {level} steps before is not known: {why}"
                 raise InputError(text, "input", {}, "give an array")
         time = self.time - level * (1.0 if dt is None else dt)
         known = {**_describe.coordinates(shape, about["spacing"] or [1.0] * len(shape)), "t": time}
@@ -210,7 +212,8 @@ class _Computation:
             if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
                 raise TypeError(f"fields must be a name or a list of names, not {names!r}\nhelp: write fields=[\"u\"]")
         if not isinstance(slice, str) and slice is not None:
-            raise TypeError(f"slice must be a text, not {type(slice).__name__}\nhelp: write slice=\"z=4\": an axis and a place on it")
+            raise TypeError(f"slice must be a text, not {type(slice).__name__}\n"
+                            "help: write slice=\"z=4\": an axis and a place on it")  # fmt: skip
         return [str(name) for name in self._save(path, names, slice, stride, (colours, str(range)))]
 
     def picture(self, field=None, *, slice=None, stride=1, colours="viridis", range="auto"):
@@ -374,7 +377,8 @@ class System(_Computation, _stencil.System):
     It also says the grid, its spacing, the time step and their units (`docs/systems.md`). In such a dict, and in these
     arguments, which take the place of what the source says, values are numbers, expressions, arrays of the grid's shape
     (numpy, or whatever gives itself by DLPack; of a GPU copied to the host once), or functions of coordinates:
-    `lambda x, y: numpy.sin(x)*y` is called once, with arrays that broadcast to the shape.
+    `lambda x, y: numpy.sin(x)*y` is called once, with arrays that broadcast to the shape; an argument `t` is the time. Functions
+    that cannot be called by name, as `numpy.arctan2`, are given all coordinates, the slowest axis first.
 
     parameters
         a dict of constants: numbers, or expressions of constants.
@@ -395,7 +399,8 @@ class System(_Computation, _stencil.System):
 
     `step(steps=1)`, `observe(steps, every)`, `steps`, `fields`, `field(name)`, `copy()`, `pickle`, `checkpoint`, `resume`,
     `save`, `to_xarray()` and `report()` are those of `Simulation`. `system["u"] = array` and `system["u"][2:4] = 1` change a
-    field, `system["u", 1]` is it one step before, where equations of waves read that. `parameters["D"] = 3` changes a
+    field, `system["u", 1]` is it one step before, where equations of waves read that (of a function there `t` is earlier by the
+    length of a step as it is now; where that follows from values give an array). `parameters["D"] = 3` changes a
     constant from the next step on. `time` is that of the steps that are done. `records()` is what receivers recorded: a row
     for the start and for each step, the time and then the value at each receiver; `totals()` are the totals now.
 
@@ -478,7 +483,8 @@ class System(_Computation, _stencil.System):
 
         Fields, and what they were in earlier steps, stay; whatever is made of a constant is computed anew: other constants,
         coefficients, the spacing, the time step. `time` goes on from where it is. Raises `InputError` for a name that no constant
-        has, and for a value with which the system makes no sense: it is then as it was.
+        has, and for a value with which the system makes no sense: it is then as it was. `system.parameters = {…}` and
+        `update` change several, one after the other; none of them where one of the names is unknown.
 
             >>> import stencil
             >>> spots = stencil.System("gray-scott", size=(32, 48), engine="cpu")
