@@ -113,7 +113,7 @@ pub enum Error {
     Extents {
         /// The extents of the grid.
         shape: String,
-        /// Those of the values.
+        /// The extents of the values.
         found: String,
     },
     /// An array in the memory of a GPU that cannot be taken.

@@ -17,7 +17,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// That of a description whose names are understood.
+    /// The origin of a system by a description whose names are understood.
     pub fn new(description: &Description, folder: &Path, scope: &Scope) -> Self {
         let names = description.constants.iter().map(|(name, _)| name.as_str());
         let value = |name: &str| Some((name.to_owned(), *scope.constants.get(name)?));
