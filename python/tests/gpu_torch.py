@@ -8,8 +8,10 @@ where they are installed. With `STENCIL_LIBRARY=FILE` the package is that of thi
 Prints a line `OK ...` for each thing that holds, and times; ends with 0, or with the first mistake.
 """
 
+import os
 import pickle
 import sys
+import tempfile
 import time
 
 import conftest  # noqa: F401: takes the library that STENCIL_LIBRARY names
@@ -299,7 +301,14 @@ def objects(driver):
         close(other.field("p"), here.field("p"), "float64", "a system of tensors")
         assert other.time == here.time and other.steps == 18
     close(there.series()["mass"], here.series()["mass"], "float64", "totals")
-    there.checkpoint("/tmp/objects.state")
+    before = there.field("p")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "objects.state")
+        there.checkpoint(path)
+        there.step(2)
+        there.resume(path)
+    np.testing.assert_array_equal(there.field("p"), before)
+    assert there.steps == 18
     ok("torch: a system of tensors, changed between steps, copied, pickled and kept")
 
     u = torch.rand(10240, 10240, device="cuda")
