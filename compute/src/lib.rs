@@ -4,6 +4,7 @@
 
 pub mod engine;
 pub mod families;
+pub mod filter;
 pub mod plan;
 pub mod ranks;
 pub mod report;

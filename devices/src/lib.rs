@@ -22,7 +22,7 @@ pub mod plane;
 mod wait;
 
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
-pub use cuda::{DeviceArray, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
+pub use cuda::{DeviceArray, DeviceBytes, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
 pub use cuda::{Nccl, nccl_id, nccl_version, reaches};
 pub use cuda_chip::Chip;
 pub use emulator::Emulator;

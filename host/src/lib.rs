@@ -18,7 +18,7 @@ struct Page;
 #[doc = include_str!("../../docs/systems.md")]
 struct SystemsPage;
 
-pub use compute::{device, engine, families, plan, ranks, report, run};
+pub use compute::{device, engine, families, filter, plan, ranks, report, run};
 pub use files::{io, record};
 pub use problem::{
     Arithmetic, Boundary, Depth, Dtype, Error, ErrorKind, Grid, Holder, Job, Shape, Values,

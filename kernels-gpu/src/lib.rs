@@ -17,6 +17,7 @@
 //! | [`convstencil`] | ConvStencil as published: one time step of radius up to 3 on dense tensor cores, f64 |
 //! | [`flashfft`] | FlashFFTStencil as published: steps by Fourier transforms of tiles on dense tensor cores, f64 |
 //! | [`look`] | what a look at a grid takes: whether its values are finite, and a packed copy of points |
+//! | [`filter`] | weighted sums of arrays of any types, without a halo, as `scipy.ndimage` has them |
 //! | [`rates`] | how fast tensor cores and CUDA cores go |
 //! | [`temporal`] | several time steps of a stencil in one pass, on CUDA cores |
 //! | [`spectral`] | any number of steps at once, by Fourier transforms |
@@ -67,6 +68,8 @@ pub mod fault;
 #[cfg(feature = "shared")]
 pub mod fetch;
 pub mod fill;
+#[cfg(feature = "filter")]
+pub mod filter;
 #[cfg(feature = "flashfft")]
 pub mod flashfft;
 #[cfg(feature = "gather")]

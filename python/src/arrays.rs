@@ -168,13 +168,18 @@ pub fn filled<'py, T: Stored, R>(
     if T::DTYPE != Dtype::Bf16 {
         return Ok(array.into_any().unbind());
     }
-    match py.import("ml_dtypes") {
-        Ok(types) => Ok(array.call_method1("view", (types.getattr("bfloat16")?,))?.unbind()),
+    Ok(of_bf16(array.as_any())?.unbind())
+}
+
+/// An array of bf16 by its bits: of the package `ml_dtypes`, or else of f32.
+pub fn of_bf16<'py>(bits: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match bits.py().import("ml_dtypes") {
+        Ok(types) => bits.call_method1("view", (types.getattr("bfloat16")?,)),
         // Shifted up, the bits are those of an f32.
         Err(_) => {
-            let bits = array.call_method1("astype", ("uint32",))?;
+            let bits = bits.call_method1("astype", ("uint32",))?;
             let bits = bits.call_method1("__lshift__", (16u32,))?;
-            Ok(bits.call_method1("view", ("float32",))?.unbind())
+            bits.call_method1("view", ("float32",))
         }
     }
 }

@@ -79,8 +79,21 @@ pub struct ImportedArray {
     pub capsule: Py<PyCapsule>,
 }
 
+/// An array of a GPU as its producer describes it.
+pub struct Described {
+    pub number: i32,
+    pub address: u64,
+    pub extents: Vec<usize>,
+    /// In values; none of an array in C order.
+    pub strides: Option<Vec<i64>>,
+    /// DLPack's code, the bits of a value, and its lanes.
+    pub dtype: (u8, u8, u16),
+    /// Until then the producer keeps the memory.
+    pub capsule: Py<PyCapsule>,
+}
+
 /// Asks whoever has an array on a GPU for it, once its work on it is ordered before that of the default stream.
-pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<ImportedArray> {
+pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<Described> {
     let py = array.py();
     let refused = |text: String| errors::input(py, &text, help::TO_HOST);
     let named = [("stream", DEFAULT_STREAM)].into_py_dict(py)?;
@@ -121,12 +134,35 @@ pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<
              {kind}"
         )));
     }
-    let dtype = match tensor.dtype {
-        DataType { code: 2, bits: 16, lanes: 1 } => Dtype::F16,
-        DataType { code: 2, bits: 32, lanes: 1 } => Dtype::F32,
-        DataType { code: 2, bits: 64, lanes: 1 } => Dtype::F64,
-        DataType { code: 4, bits: 16, lanes: 1 } => Dtype::Bf16,
-        DataType { code, bits, lanes } => {
+    let DataType { code, bits, lanes } = tensor.dtype;
+    let axes = usize::try_from(tensor.axes).unwrap_or(0);
+    let all = |values: *const i64| match axes {
+        0 => &[],
+        // SAFETY: there are as many as axes.
+        _ => unsafe { slice::from_raw_parts(values, axes) },
+    };
+    let extents = all(tensor.shape).iter().map(|extent| usize::try_from(*extent).unwrap_or(0));
+    let described = Described {
+        number,
+        address: tensor.data as u64 + tensor.byte_offset,
+        extents: extents.collect(),
+        strides: (!tensor.strides.is_null()).then(|| all(tensor.strides).to_vec()),
+        dtype: (code, bits, lanes),
+        capsule: capsule.clone().unbind(),
+    };
+    Ok(described)
+}
+
+/// An array of a type that steps are computed with.
+pub fn take(array: &Bound<'_, PyAny>, device: (i32, i32)) -> PyResult<ImportedArray> {
+    let py = array.py();
+    let Described { number, address, extents, strides, dtype, capsule } = describe(array, device)?;
+    let dtype = match dtype {
+        (2, 16, 1) => Dtype::F16,
+        (2, 32, 1) => Dtype::F32,
+        (2, 64, 1) => Dtype::F64,
+        (4, 16, 1) => Dtype::Bf16,
+        (code, bits, lanes) => {
             let text = format!(
                 "an array on a GPU must hold float16, bfloat16, float32 or float64, not values of DLPack's code \
                  {code} of {bits} bits in {lanes} lanes"
@@ -134,23 +170,15 @@ pub fn take(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<
             return Err(errors::input(py, &text, "convert it on the GPU, as by tensor.float()"));
         }
     };
-    if !(1..=3).contains(&tensor.axes) {
-        return Err(refused(format!("an array has 1 to 3 axes, not {}", tensor.axes)));
+    if !(1..=3).contains(&extents.len()) {
+        let text = format!("an array has 1 to 3 axes, not {}", extents.len());
+        return Err(errors::input(py, &text, help::TO_HOST));
     }
-    let axes = tensor.axes as usize;
-    // SAFETY: there are as many extents as axes.
-    let shape = unsafe { slice::from_raw_parts(tensor.shape, axes) };
-    let extents: Vec<usize> =
-        shape.iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
-    // SAFETY: there are as many strides as axes, or none.
-    let strides =
-        (!tensor.strides.is_null()).then(|| unsafe { slice::from_raw_parts(tensor.strides, axes) });
-    let address = tensor.data as u64 + tensor.byte_offset;
     // SAFETY: the producer gave such an array, which the capsule keeps, after having the default stream wait for its
     // own work on it; whoever has the array besides leaves it alone until it is taken over, as DLPack demands.
-    let array = unsafe { DeviceArray::new(number, address, &extents, strides, dtype) };
+    let array = unsafe { DeviceArray::new(number, address, &extents, strides.as_deref(), dtype) };
     let array = array.map_err(|error| errors::raised(py, &error))?;
-    Ok(ImportedArray { array, capsule: capsule.unbind() })
+    Ok(ImportedArray { array, capsule })
 }
 
 /// An array to be given away.
@@ -161,7 +189,8 @@ pub struct ExportedArray<O> {
     /// DLPack's numbers.
     pub device: (i32, i32),
     pub extents: Vec<usize>,
-    pub dtype: Dtype,
+    /// DLPack's code, and the bits of a value.
+    pub dtype: (u8, u8),
 }
 
 /// What a structure keeps until it is not needed.
@@ -188,11 +217,7 @@ pub fn capsule<O: Send + 'static>(
         data: ptr::without_provenance_mut(address as usize),
         device: Device { kind, number },
         axes: kept.shape.len() as i32,
-        dtype: DataType {
-            code: if dtype == Dtype::Bf16 { 4 } else { 2 },
-            bits: 8 * dtype.bytes() as u8,
-            lanes: 1,
-        },
+        dtype: DataType { code: dtype.0, bits: dtype.1, lanes: 1 },
         shape: kept.shape.as_mut_ptr(),
         strides: kept.strides.as_mut_ptr(),
         byte_offset: 0,

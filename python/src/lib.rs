@@ -13,6 +13,7 @@ mod dlpack;
 mod errors;
 mod help;
 mod ndimage;
+mod ndimage_on_gpu;
 mod numbers;
 mod planning;
 mod prepared;
@@ -37,6 +38,8 @@ fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recipe::outline, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::dtype_name, module)?)?;
     module.add_function(wrap_pyfunction!(ndimage::filter, module)?)?;
+    module.add_class::<ndimage_on_gpu::DeviceInput>()?;
+    module.add_function(wrap_pyfunction!(ndimage_on_gpu::filter_on_gpu, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(planning::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(planning::weights, module)?)?;

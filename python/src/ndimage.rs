@@ -14,7 +14,7 @@ use tiles::filter::{Filter, Stage, Term, Value};
 use crate::process;
 
 /// Offsets along z, y and x with their weights, whether they lie on one line, and what their sum is divided by.
-type GivenStage = (Vec<([i32; 3], f64)>, bool, f64);
+pub type GivenStage = (Vec<([i32; 3], f64)>, bool, f64);
 
 /// Filters an array into another of as many values, both in C order, of numbers of machines. `folded` has the extents of the
 /// array with axes folded, and how many values of the last belong together; `outside` names of modes, one for each axis, and
@@ -28,7 +28,15 @@ pub fn filter(
     outside: ([String; 3], f64),
     stages: Vec<GivenStage>,
 ) -> PyResult<()> {
-    let ((extents, step), (modes, cval)) = (folded, outside);
+    read(py, &filter_of(folded, outside, stages)?, input, output)
+}
+
+/// The filter of such arguments.
+pub fn filter_of(
+    (extents, step): ([usize; 4], usize),
+    (modes, cval): ([String; 3], f64),
+    stages: Vec<GivenStage>,
+) -> PyResult<Filter> {
     let mut sides = [Side::Zero; 3];
     for (side, mode) in sides.iter_mut().zip(&modes) {
         *side = match &**mode {
@@ -44,8 +52,7 @@ pub fn filter(
         let terms = terms.into_iter().map(|(offset, weight)| Term { offset, weight }).collect();
         Stage { terms, is_line, divisor }
     };
-    let stages = stages.into_iter().map(stage).collect();
-    read(py, &Filter { extents, step, sides, stages }, input, output)
+    Ok(Filter { extents, step, sides, stages: stages.into_iter().map(stage).collect() })
 }
 
 /// Does something with an array whose type is one of these.

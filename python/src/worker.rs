@@ -126,7 +126,7 @@ impl<T: 'static> Worker<T> {
 
 impl<T> Worker<T> {
     /// Whether its thread is one of this process.
-    fn is_here(&self) -> bool {
+    pub fn is_here(&self) -> bool {
         self.process == std::process::id()
     }
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`stencil.ndimage` beside scipy, by random calls; `NDIMAGE_CASES=10000` makes that many."""
 
+import itertools
 import os
 
 import numpy as np
@@ -256,53 +257,90 @@ def test_examples_of_the_docstrings():
 
 
 class OnGpu:
-    """Says that it lies on a GPU."""
+    """An array of the host that says it lies on a GPU."""
 
-    def __init__(self, ndim):
-        self.shape = (4,) * ndim
+    def __init__(self, array):
+        self.array = np.asarray(array)
 
     def __dlpack_device__(self):
         return (2, 0)
 
 
+class Input:
+    """What the library makes of such an array."""
+
+    def __init__(self, array):
+        self.array = array.array
+        self.shape, self.dtype = self.array.shape, self.array.dtype.name
+
+
+def on_gpu(input, output, dtype, *folded):
+    """What kernels compute, computed by cores."""
+    from stencil import _stencil
+
+    result = np.empty(input.shape, dtype) if output is None else output.array
+    _stencil.filter(input.array, result, *folded)
+    return OnGpu(result) if output is None else None
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """Cores in the place of a GPU. Kernels are compared with them by the tests of Rust, and by `gpu_torch.py`."""
+    from stencil import _stencil
+
+    monkeypatch.setattr(_stencil, "DeviceInput", Input)
+    monkeypatch.setattr(_stencil, "filter_on_gpu", on_gpu)
+
+
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: ndimage.gaussian_filter(OnGpu(2), 8), "16 points are the most"),
-        (lambda: ndimage.gaussian_filter(OnGpu(4), 1), "three at most"),
-        (lambda: ndimage.correlate(OnGpu(2), np.ones((3, 3)), output=np.float32), "leave output out"),
-        (lambda: ndimage.correlate1d(OnGpu(2), [1j, 1]), "real and imaginary"),
-        (lambda: ndimage.laplace(OnGpu(2)), "several axes"),
+        (lambda u: ndimage.correlate(u, np.ones((3, 3)), output=np.empty((4, 4))), "an output that lies on the GPU"),
+        (lambda u: ndimage.correlate1d(u, [1j, 1]), "real and imaginary"),
+        (lambda u: ndimage.correlate(u, np.ones((3, 3)) * 1j), "real and imaginary"),
+        (lambda u: ndimage.laplace(u, mode=["wrap", "nearest"]), "several axes"),
+        (lambda u: ndimage.gaussian_laplace(u, 1), "several axes"),
+        (lambda u: ndimage.laplace(OnGpu(np.ones((4, 4), int)), mode="constant", cval=0.5), "several axes"),
     ],
 )
-def test_what_is_refused_of_arrays_of_a_gpu_says_what_to_do(call, words):
+def test_what_is_refused_of_arrays_of_a_gpu_says_what_to_do(gpu, call, words):
     with pytest.raises(TypeError, match=words):
-        call()
+        call(OnGpu(np.ones((4, 4))))
 
 
-def test_sums_of_arrays_of_a_gpu_are_one_step_of_a_stencil(monkeypatch):
-    """With arrays of the host in their place: weights, centre and sides are those of the filter."""
-    from stencil.ndimage import _device
+def test_outputs_of_another_shape_are_refused_of_arrays_of_a_gpu(gpu):
+    with pytest.raises(RuntimeError, match="shape"):
+        ndimage.sobel(OnGpu(np.ones((4, 4))), output=OnGpu(np.ones((4, 5))))
 
-    monkeypatch.setattr(_device, "array_of", lambda array: array if isinstance(array, _device.Array) else _device.Array(array))
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u1", "i2"])
+def test_sums_of_arrays_of_a_gpu_are_those_of_the_filter(gpu, dtype):
+    """Weights, places and sides are those that arrays of the host have."""
     rng = np.random.default_rng(4)
-    u = rng.random((23, 31))
+    u = (rng.random((13, 11, 3)) * 99).astype(dtype)
     calls = [
-        ("correlate", {"weights": rng.random((4, 3)), "origin": (1, 0)}),
-        ("convolve", {"weights": rng.random((4, 3)), "origin": (0, -1)}),
-        ("gaussian_filter", {"sigma": (1, 2)}),
+        ("correlate", {"weights": rng.random((4, 3)), "origin": (1, 0), "axes": (0, 1)}),
+        ("convolve", {"weights": rng.random((4, 3, 2)), "origin": (0, -1, 0)}),
+        ("gaussian_filter", {"sigma": (1, 2), "axes": (0, 1)}),
         ("gaussian_filter", {"sigma": 1.5, "axes": 0, "order": 1}),
-        ("uniform_filter", {"size": (4, 5), "origin": (-1, 1)}),
+        ("gaussian_filter", {"sigma": 0}),
+        ("uniform_filter", {"size": (4, 5, 1), "origin": (-1, 1, 0)}),
         ("sobel", {"axis": 0}),
+        ("laplace", {}),
+        ("laplace", {"axes": (0, 1)}),
         ("convolve1d", {"weights": [1, 2, 3, 4], "axis": 0}),
+        ("correlate1d", {"weights": rng.random(6), "output": np.float32}),
     ]
-    found = [
-        np.asarray(getattr(ndimage, name)(u, mode=mode, cval=1.5, **arguments)) for name, arguments in calls for mode in MODES
-    ]
-    monkeypatch.undo()
-    expected = [getattr(ndimage, name)(u, mode=mode, cval=1.5, **arguments) for name, arguments in calls for mode in MODES]
-    for one, other in zip(found, expected):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    for (name, arguments), mode in itertools.product(calls, MODES):
+        arguments = {"cval": 2 if name == "laplace" else 1.5, "mode": mode} | arguments
+        expected = getattr(ndimage, name)(u, **arguments)
+        found = getattr(ndimage, name)(OnGpu(u), **arguments)
+        assert found.array.dtype == expected.dtype
+        np.testing.assert_allclose(found.array, expected, rtol=1e-5, atol=1e-4)
+        if "output" not in arguments:
+            into = OnGpu(np.empty_like(u))
+            assert getattr(ndimage, name)(OnGpu(u), output=into, **arguments) is into
+            np.testing.assert_array_equal(into.array, found.array)
 
 
 def test_types_for_editors_are_those_of_the_functions():

@@ -6,17 +6,15 @@
 //! one: on the device, at the speed of its memory. Such copies are made on the default stream, and have ended when
 //! a call returns.
 
-use std::ptr;
-
-use super::super::info::nth_device;
 use super::super::{Elsewhere, Rows};
+use super::bytes::{Current, DeviceBytes};
 use super::memory::{self, check};
 use cuda_driver::cust::sys;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Shape, with_dtype, with_values};
 
 /// The GPU that computes, as CUDA counts those that the process sees.
-const NUMBER: i32 = 0;
+pub(super) const NUMBER: i32 = 0;
 
 /// An array in the memory of the GPU, of somebody else. It owns nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,13 +45,7 @@ impl DeviceArray {
         dtype: Dtype,
     ) -> Result<Self, Error> {
         let shape = Shape::new(extents)?;
-        if number != NUMBER {
-            let reason = format!(
-                "it lies on GPU {number}, and GPU {NUMBER} computes: copy it there, or let CUDA_VISIBLE_DEVICES \
-                 name the other GPU first"
-            );
-            return Err(Error::DeviceArray { reason });
-        }
+        check_number(number)?;
         let rows = rows(shape, strides, dtype.bytes())?;
         Ok(Self { address, shape, dtype, rows })
     }
@@ -97,8 +89,20 @@ impl DeviceArray {
     }
 }
 
+/// That an array lies on the GPU that computes.
+pub(super) fn check_number(number: i32) -> Result<(), Error> {
+    if number == NUMBER {
+        return Ok(());
+    }
+    let reason = format!(
+        "it lies on GPU {number}, and GPU {NUMBER} computes: copy it there, or let CUDA_VISIBLE_DEVICES name the other \
+         GPU first"
+    );
+    Err(Error::DeviceArray { reason })
+}
+
 /// The rows of an array with these strides.
-fn rows(shape: Shape, strides: Option<&[i64]>, bytes: usize) -> Result<Rows, Error> {
+pub(super) fn rows(shape: Shape, strides: Option<&[i64]>, bytes: usize) -> Result<Rows, Error> {
     let [planes, rows, columns] = shape.extents();
     let axes = shape.axes();
     let packed = [(rows * columns) as i64, columns as i64, 1];
@@ -135,11 +139,9 @@ fn rows(shape: Shape, strides: Option<&[i64]>, bytes: usize) -> Result<Rows, Err
 /// A grid in memory of the GPU of its own, in C order, without a halo: for other libraries. Any thread may drop it.
 #[derive(Debug)]
 pub struct DeviceGrid {
-    address: u64,
+    memory: DeviceBytes,
     shape: Shape,
     dtype: Dtype,
-    /// Keeps the memory: it goes with the context.
-    context: Retained,
 }
 
 impl DeviceGrid {
@@ -148,23 +150,13 @@ impl DeviceGrid {
     /// # Errors
     /// There is no GPU, or no room.
     pub fn allocate(shape: Shape, dtype: Dtype) -> Result<Self, Error> {
-        let context = Retained::new()?;
-        let _current = Current::new()?;
-        let bytes = shape.points() * dtype.bytes();
-        let mut address = 0;
-        // SAFETY: the address is writable; what it leads to is freed in `drop`.
-        let status = unsafe { sys::cuMemAlloc_v2(&mut address, bytes) };
-        if status == sys::cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
-            let action = format!("allocate {} MB for a copy of the grid", bytes / 1_000_000);
-            return Err(Error::GpuFull { action });
-        }
-        check("allocate a copy of the grid", status)?;
-        Ok(Self { address, shape, dtype, context })
+        let memory = DeviceBytes::allocate(shape.points() * dtype.bytes())?;
+        Ok(Self { memory, shape, dtype })
     }
 
     /// Where it lies, as long as it is there.
     pub fn lies(&self) -> Elsewhere {
-        Elsewhere::new(self.address, self.rows())
+        Elsewhere::new(self.address(), self.rows())
     }
 
     /// A copy of a grid in the memory of this machine.
@@ -177,7 +169,7 @@ impl DeviceGrid {
         let bytes: &[u8] = with_values!(&grid.values, values => bytemuck::cast_slice(values));
         // SAFETY: both hold as many bytes.
         let status =
-            unsafe { sys::cuMemcpyHtoD_v2(new.address, bytes.as_ptr().cast(), bytes.len()) };
+            unsafe { sys::cuMemcpyHtoD_v2(new.address(), bytes.as_ptr().cast(), bytes.len()) };
         check("upload a grid", status)?;
         memory::settle()?;
         Ok(new)
@@ -190,13 +182,13 @@ impl DeviceGrid {
     /// Where its first value lies.
     #[must_use]
     pub fn address(&self) -> u64 {
-        self.address
+        self.memory.address()
     }
 
-    /// The GPU, as CUDA counts those that the process sees.
+    /// Its memory.
     #[must_use]
-    pub fn gpu(&self) -> i32 {
-        NUMBER
+    pub fn into_bytes(self) -> DeviceBytes {
+        self.memory
     }
 
     /// Its extents.
@@ -216,74 +208,8 @@ impl DeviceGrid {
     /// # Errors
     /// There is no memory for them, or the device refuses.
     pub fn download(&self) -> Result<Grid, Error> {
-        let (address, shape, dtype, rows) = (self.address, self.shape, self.dtype(), self.rows());
+        let (address, shape, dtype, rows) = (self.address(), self.shape, self.dtype(), self.rows());
         DeviceArray { address, shape, dtype, rows }.download()
-    }
-}
-
-impl Drop for DeviceGrid {
-    fn drop(&mut self) {
-        if let Ok(_current) = self.context.current() {
-            // SAFETY: it was allocated here, and is freed nowhere else; the driver waits for what uses it. There is
-            // nobody to tell of an error.
-            let _ = unsafe { sys::cuMemFree_v2(self.address) };
-        }
-    }
-}
-
-/// A share of the GPU's primary context, which torch and others use, too.
-#[derive(Debug)]
-struct Retained {
-    device: sys::CUdevice,
-}
-
-impl Retained {
-    fn new() -> Result<Self, Error> {
-        nth_device(0)?;
-        let (mut device, mut context) = (0, ptr::null_mut());
-        // SAFETY: what is written to is writable; `drop` releases the context.
-        unsafe {
-            check("open device 0", sys::cuDeviceGet(&mut device, NUMBER))?;
-            check("open a context", sys::cuDevicePrimaryCtxRetain(&mut context, device))?;
-        }
-        Ok(Self { device })
-    }
-
-    /// Makes it this thread's own for a while.
-    fn current(&self) -> Result<Current, Error> {
-        let mut context = ptr::null_mut();
-        // SAFETY: the context is retained again, so that it outlives what is returned, which releases it.
-        unsafe {
-            check("open a context", sys::cuDevicePrimaryCtxRetain(&mut context, self.device))?;
-            let current = Current { _context: Self { device: self.device } };
-            check("take a context", sys::cuCtxPushCurrent_v2(context)).map(|()| current)
-        }
-    }
-}
-
-impl Drop for Retained {
-    fn drop(&mut self) {
-        // SAFETY: it was retained once for this.
-        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
-    }
-}
-
-/// The GPU's context as this thread's own; then the one before is again.
-struct Current {
-    _context: Retained,
-}
-
-impl Current {
-    fn new() -> Result<Self, Error> {
-        Retained::new()?.current()
-    }
-}
-
-impl Drop for Current {
-    fn drop(&mut self) {
-        let mut context = ptr::null_mut();
-        // SAFETY: it is this thread's since it was made.
-        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut context) };
     }
 }
 

@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "the border to the driver")]
 
 mod array;
+mod bytes;
 mod fetch;
 mod link;
 mod memory;
@@ -36,6 +37,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub use array::{DeviceArray, DeviceGrid};
+pub use bytes::{DeviceBytes, settle};
 pub use link::{FarMark, FarMemory, Link, Mark, Stamp, reaches};
 pub use nccl::{Nccl, nccl_id, nccl_version};
 

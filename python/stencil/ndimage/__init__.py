@@ -10,8 +10,8 @@ Arguments that the functions share:
 
 input
     an array of any number of axes: whole numbers, bools, float32, float64, complex64 or complex128. An array in the
-    memory of a GPU that gives itself by DLPack stays there, and a `stencil.DeviceArray` is returned: float types, float16 and bfloat16 too, at most
-    three axes, at most 16 points to each side, no `output`.
+    memory of a GPU that gives itself by DLPack stays there, and a `stencil.DeviceArray` is returned, or `output`, if that is an array there:
+    whole numbers, bools (as uint8), float16, bfloat16, float32, float64.
 output
     the array that is written to and returned, or the type of a new one; by default that of `input`. Whole numbers are
     computed exactly, or in float64 in the order of scipy, and cut towards zero, so that they are those of scipy.
@@ -462,6 +462,17 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
         >>> ndimage.laplace(np.arange(4.0) ** 2).tolist()
         [1.0, 2.0, 2.0, -5.0]
     """
+
+    device = _device.array_of(input)
+    # Whole numbers are cut along each axis, where they are none.
+    is_one_sum = device and not _arguments.is_sequence(mode) and (float(cval).is_integer() or "float" in device.given.dtype)
+    if is_one_sum:
+        axes = axes_of(axes, device.ndim)
+        star = np.zeros((3,) * len(axes))
+        for axis in range(len(axes)):
+            across = np.expand_dims([1, -2, 1], [other for other in range(len(axes)) if other != axis])
+            star[tuple(slice(None) if other == axis else slice(1, 2) for other in range(len(axes)))] += across
+        return _correlate(device, star, output, mode, cval, 0, axes, False)
 
     def second(input, axis, output, mode, cval):
         return correlate1d(input, [1, -2, 1], axis, output, mode, cval)

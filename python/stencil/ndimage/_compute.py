@@ -58,19 +58,19 @@ def lines(input, output, given):
         return
 
     def compute(result):
-        groups = list(_groups(input.shape, given))
+        parts = list(groups(input.shape, given))
         now = _plain(input)
         # Results go to and fro between the output and one more array, the last into the output.
-        spare = np.empty_like(result) if len(groups) > 1 else None
-        for number, group in enumerate(groups):
-            to = result if (len(groups) - number) % 2 else spare
+        spare = np.empty_like(result) if len(parts) > 1 else None
+        for number, group in enumerate(parts):
+            to = result if (len(parts) - number) % 2 else spare
             _group(now, to, group)
             now = to
 
     _into(input, output, compute)
 
 
-def _groups(shape, given):
+def groups(shape, given):
     """Sums that are computed in one go: along two neighbouring axes whose later ones are few values."""
     at = 0
     while at < len(given):
@@ -87,7 +87,11 @@ def _groups(shape, given):
 
 
 def _group(input, output, group):
-    shape = input.shape
+    _stencil.filter(input, output, *folded_lines(input.shape, group))
+
+
+def folded_lines(shape, group):
+    """What the library takes for the extents of an array, what lies outside, and sums along one axis or two that it computes in one go."""
     first, last = group[0].axis, group[-1].axis
     together = math.prod(shape[last + 1 :])
     before = math.prod(shape[:first])
@@ -107,7 +111,7 @@ def _group(input, output, group):
             terms.append((offset, weight))
         stages.append((terms, True, line.divisor))
     constants = [line.cval for line in group if line.mode == "constant"]
-    _stencil.filter(input, output, (extents, step), (modes, *(constants[:1] or [0.0])), stages)
+    return (extents, step), (modes, *(constants[:1] or [0.0])), stages
 
 
 def box(input, output, weights, first, mode, cval):
@@ -123,17 +127,8 @@ def _box(input, output, weights, first, active, mode, cval):
     if len(active) > 3:
         _many_axes(input, output, weights, first, active, mode, cval)
         return
-    slots = [range(active[-1], ndim)] if active else [range(ndim)]
-    together = math.prod(input.shape[active[-1] + 1 :]) if active else 1
-    for axis in reversed(active[:-1]):
-        if slots[0][0] > axis + 1:
-            slots.insert(0, range(axis + 1, slots[0][0]))
-        slots.insert(0, range(axis, axis + 1))
-    if together > _TOGETHER and len(slots) < 3:
-        # The values of the later axes have rows of their own.
-        slots[-1:] = [range(active[-1], active[-1] + 1), range(active[-1] + 1, ndim)]
-        together = 1
-    if len(slots) > 3 or together > _REACH:
+    folded = folded_box(input.shape, weights, first, active, mode, cval)
+    if folded is None:
         # The axes of the sum become the last ones.
         order = [axis for axis in range(ndim) if axis not in active] + active
         back = np.argsort(order)
@@ -148,9 +143,30 @@ def _box(input, output, weights, first, active, mode, cval):
             cval,
         )
         output[...] = turned.transpose(back)
-        return
-    before = math.prod(input.shape[: slots[0][0]]) if ndim else 1
-    extents = [math.prod(input.shape[axis] for axis in slot) for slot in slots]
+    elif not folded[-1][0][0]:
+        output[...] = 0
+    else:
+        _stencil.filter(_plain(input), output, *folded)
+
+
+def folded_box(shape, weights, first, active, mode, cval):
+    """What the library takes for the extents of an array, what lies outside, and a sum over at most three active axes; none if
+    those axes have to be the last ones."""
+    ndim = len(shape)
+    slots = [range(active[-1], ndim)] if active else [range(ndim)]
+    together = math.prod(shape[active[-1] + 1 :]) if active else 1
+    for axis in reversed(active[:-1]):
+        if slots[0][0] > axis + 1:
+            slots.insert(0, range(axis + 1, slots[0][0]))
+        slots.insert(0, range(axis, axis + 1))
+    if together > _TOGETHER and len(slots) < 3:
+        # The values of the later axes have rows of their own.
+        slots[-1:] = [range(active[-1], active[-1] + 1), range(active[-1] + 1, ndim)]
+        together = 1
+    if len(slots) > 3 or together > _REACH:
+        return None
+    before = math.prod(shape[: slots[0][0]]) if ndim else 1
+    extents = [math.prod(shape[axis] for axis in slot) for slot in slots]
     outer = 1
     if len(slots) == 3:
         outer = before
@@ -167,10 +183,7 @@ def _box(input, output, weights, first, active, mode, cval):
         for axis, place in places.items():
             offset[place] = first[axis] + at[axis]
         terms.append((offset, weight))
-    if not terms:
-        output[...] = 0
-        return
-    _stencil.filter(_plain(input), output, ([outer, *extents], together), ([mode] * 3, cval), [(terms, False, 1.0)])
+    return ([outer, *extents], together), ([mode] * 3, cval), [(terms, False, 1.0)]
 
 
 def _many_axes(input, output, weights, first, active, mode, cval):

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Filters of arrays in the memory of a GPU, by the library's stencils: one step of `stencil.run` for each sum."""
+"""Filters of arrays in the memory of a GPU, which they do not leave."""
+
+import math
 
 import numpy as np
 
 from .. import _stencil
+from . import _compute
 
 # DLPack's number of CUDA.
 _CUDA = 2
-_RADIUS = 16
-_BOUNDARIES = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "periodic"}
-_OPTIONS = dict.fromkeys(["dtype", "kernel", "fuse", "chain", "jump"]) | {"engine": "auto"}
+_COMPLEX = ("complex weights", "give their real and imaginary parts")
 
 
 class Array:
-    """An array of a GPU, with what is asked of its shape."""
+    """An array of a GPU, in C order, with what is asked of its shape."""
 
     def __init__(self, array):
-        self.array = array
-        self.ndim = len(array.shape)
+        # What the library reads; it keeps the array.
+        self.given = _stencil.DeviceInput(array)
+        self.shape = self.given.shape
+        self.ndim = len(self.shape)
 
 
 def array_of(array):
@@ -33,43 +36,52 @@ def refused(what, help):
     return TypeError(f"{what} are not computed of an array of a GPU: {help}")
 
 
-def _check(array, output, what):
-    if output is not None:
-        raise refused("results with output=", "leave output out, and take the array that is returned by DLPack")
-    if array.ndim > 3:
-        raise refused(f"{what} of {array.ndim} axes", "give three at most, or one part after the other")
+def _output_of(array, output):
+    """The array of a GPU that results are written to, if one is given, and the name of the type of a new one."""
+    if output is None:
+        return None, array.given.dtype
+    given = array_of(output) if hasattr(output, "__dlpack_device__") else None
+    if given:
+        if given.shape != array.shape:
+            raise RuntimeError("output shape not correct")
+        return given.given, given.given.dtype
+    if hasattr(output, "__array__") and not isinstance(output, (type, np.generic)):
+        raise refused("results in an array of the host", "give an output that lies on the GPU, or none")
+    # A type of numpy, or of torch, whose name has its package in front.
+    name = str(output).rpartition(".")[2] if type(output).__module__ == "torch" else None
+    return None, name or np.dtype(output).name
 
 
 def lines(array, output, given):
-    """Sums along one axis after the other."""
-    _check(array, output, "filters")
-    now = array
-    for line in given:
-        shape, first = [1] * array.ndim, [0] * array.ndim
-        shape[line.axis], first[line.axis] = len(line.weights), line.first
-        now = Array(_sum(now, (line.weights / line.divisor).reshape(shape), first, line.mode, line.cval, [line.axis]))
-    if not given:
-        shape = [1] * array.ndim
-        return _sum(array, np.ones(shape), [0] * array.ndim, "nearest", 0.0, [])
-    return now.array
+    """Sums along one axis after the other; between them values have the type of the output."""
+    if any(line.weights.dtype.kind == "c" or np.iscomplexobj(line.cval) for line in given):
+        raise refused(*_COMPLEX)
+    original = output
+    output, dtype = _output_of(array, output)
+    groups = list(_compute.groups(array.shape, given))
+    if not groups:
+        alone = ([1, 1, 1, math.prod(array.shape)], 1), (["nearest"] * 3, 0.0), [([([0, 0, 0], 1.0)], False, 1.0)]
+        new = _stencil.filter_on_gpu(array.given, output, dtype, *alone)
+        return original if new is None else new
+    for number, group in enumerate(groups):
+        to = output if number + 1 == len(groups) else None
+        new = _stencil.filter_on_gpu(array.given, to, dtype, *_compute.folded_lines(array.shape, group))
+        if new is not None and number + 1 < len(groups):
+            array = Array(new)
+    return original if new is None else new
 
 
 def box(array, output, weights, first, mode, cval):
     """A sum over a box."""
-    _check(array, output, "sums")
-    return _sum(array, weights, first, mode, cval, range(array.ndim))
-
-
-def _sum(array, weights, first, mode, cval, axes):
-    """A stencil with a centre: zeros stand where the weights do not reach as far to one side as to the other."""
     if weights.dtype.kind == "c" or np.iscomplexobj(cval):
-        raise refused("complex weights", "give their real and imaginary parts")
-    radii = [max(-low, low + extent - 1, 0) for low, extent in zip(first, weights.shape)]
-    if max(radii, default=0) > _RADIUS:
-        text = f"sums that reach {max(radii)} points"
-        raise refused(text, f"{_RADIUS} points are the most; give a smaller radius, or copy the array to the host")
-    around = [(radius + low, radius - low - extent + 1) for radius, low, extent in zip(radii, first, weights.shape)]
-    kind = f"constant={float(cval)!r}" if mode == "constant" else _BOUNDARIES[mode]
-    names = "zyx"[3 - array.ndim :]
-    options = _OPTIONS | {"boundary": {names[axis]: kind for axis in axes} or "zero"}
-    return _stencil.run(np.pad(weights, around), array.array, 1, "off", options)
+        raise refused(*_COMPLEX)
+    original = output
+    output, dtype = _output_of(array, output)
+    active = [axis for axis, extent in enumerate(weights.shape) if extent > 1 or first[axis] != 0]
+    folded = _compute.folded_box(array.shape, weights, first, active, mode, cval) if len(active) <= 3 else None
+    if folded is None:
+        raise refused("sums over such axes", "three at most, which are the last ones: transpose the array, and make it contiguous")
+    if not folded[-1][0][0]:
+        folded = (*folded[:-1], [([([0, 0, 0], 0.0)], False, 1.0)])
+    new = _stencil.filter_on_gpu(array.given, output, dtype, *folded)
+    return original if new is None else new

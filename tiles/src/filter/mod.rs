@@ -6,6 +6,7 @@
 
 mod axis;
 mod block;
+mod described;
 mod ordered;
 mod precision;
 #[cfg(test)]
@@ -16,9 +17,11 @@ mod values;
 use problem::boundary::Side;
 use rayon::prelude::*;
 
+pub use axis::Axis;
+pub use described::{Described, Summed, Terms};
+pub use ordered::Product;
 pub use values::Value;
 
-use self::axis::Axis;
 use self::block::{Chain, Part, Rows, Scratch, Shaped};
 use self::ordered::Ordered;
 use self::precision::Precision;
@@ -27,7 +30,7 @@ use crate::window::Window;
 use transform::Tap;
 
 /// A neighbour, by its offset along z, y and x, and its weight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
     /// Offset from the point that is computed.
     pub offset: [i32; 3],
@@ -36,7 +39,7 @@ pub struct Term {
 }
 
 /// A weighted sum.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     /// Of these neighbours, each once. Those of weight 0 say, too, how far the sum reaches.
     pub terms: Vec<Term>,
@@ -47,7 +50,7 @@ pub struct Stage {
 }
 
 /// Sums one after the other, each of what the one before gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     /// Extents of the array: of axes that no sum reaches along, and z, y, x.
     pub extents: [usize; 4],

@@ -11,11 +11,14 @@ use crate::at_level;
 const COLUMNS: usize = 32;
 
 /// A product of a sum.
-struct Product {
-    weight: f64,
-    at: [i32; 3],
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// Its weight.
+    pub weight: f64,
+    /// Offset of the neighbour, along z, y and x.
+    pub at: [i32; 3],
     /// A neighbour that is added to the first before the product, or subtracted from it.
-    other: Option<([i32; 3], f64)>,
+    pub other: Option<([i32; 3], f64)>,
 }
 
 /// Terms in their order.
@@ -28,9 +31,13 @@ pub struct Ordered {
 impl Ordered {
     /// Of neighbours that lie at most `reach` planes away.
     pub fn new(terms: &[Term], is_line: bool, reach: usize) -> Self {
-        let products = if is_line { of_line(terms) } else { terms.iter().map(single).collect() };
-        Self { level: Level::new(), reach, products }
+        Self { level: Level::new(), reach, products: products(terms, is_line) }
     }
+}
+
+/// The products of a sum in their order.
+pub fn products(terms: &[Term], is_line: bool) -> Vec<Product> {
+    if is_line { of_line(terms) } else { terms.iter().map(single).collect() }
 }
 
 fn single(term: &Term) -> Product {

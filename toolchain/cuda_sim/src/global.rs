@@ -26,6 +26,13 @@ pub fn load_constant(at: *const u32) -> u32 {
     })
 }
 
+/// `ld.global.u8`.
+#[must_use]
+#[track_caller]
+pub fn load_u8(at: *const u8) -> u8 {
+    read("the address of a load of a byte", at)
+}
+
 /// `ld.global.b16`.
 #[must_use]
 #[track_caller]
@@ -59,6 +66,12 @@ pub fn load_v2(at: *const u32) -> [u32; 2] {
 #[track_caller]
 pub fn load_v4(at: *const u32) -> [u32; 4] {
     read("the address of a 16-byte load", at.cast())
+}
+
+/// `st.global.u8`.
+#[track_caller]
+pub fn store_u8(at: *mut u8, byte: u8) {
+    write("the address of a store of a byte", at, byte);
 }
 
 /// `st.global.b16`.

@@ -6,7 +6,7 @@ use crate::fault::{Access, FaultKind, Place, Site};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes with one history: the smallest element. Smaller accesses count as touching all of it.
+/// Bytes with one history, until there is an access of a single byte: the smallest element of a grid.
 const GRANULE: usize = 2;
 
 /// One access, as later ones see it.
@@ -89,6 +89,8 @@ impl Conflict {
 #[derive(Debug)]
 pub struct Shadow {
     space: Space,
+    /// Bytes with one history: [`GRANULE`], or 1.
+    granule: usize,
     cells: Cells,
     /// Cells name events by their index plus 1.
     events: Vec<Event>,
@@ -97,7 +99,7 @@ pub struct Shadow {
 }
 
 /// Reads of a granule since the last write.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Crowd {
     readers: Vec<u32>,
     /// How many there may be before those are left out that a later read has come after: to look at all of them at each
@@ -145,6 +147,27 @@ impl Cells {
             Self::Sparse(cells) => cells.entry(granule).or_default(),
         }
     }
+
+    fn each(&mut self) -> Box<dyn Iterator<Item = &mut Cell> + '_> {
+        match self {
+            Self::All(cells) => Box::new(cells.iter_mut()),
+            Self::Sparse(cells) => Box::new(cells.values_mut()),
+        }
+    }
+
+    /// Of a history for so many bytes one for each.
+    fn refined(&self) -> Self {
+        match self {
+            Self::All(cells) => Self::All(cells.iter().flat_map(|cell| [*cell; GRANULE]).collect()),
+            Self::Sparse(cells) => {
+                let each = |(at, cell): (&usize, &Cell)| {
+                    let (at, cell) = (*at, *cell);
+                    (0..GRANULE).map(move |byte| (at * GRANULE + byte, cell))
+                };
+                Self::Sparse(cells.iter().flat_map(each).collect())
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -176,7 +199,14 @@ pub enum Mark {
 
 /// What a launch has accessed in a memory.
 #[derive(Debug)]
-pub enum Touched {
+pub struct Touched {
+    /// Bytes of a mark.
+    granule: usize,
+    marks: Marks,
+}
+
+#[derive(Debug)]
+enum Marks {
     /// The mark of each granule.
     All(Vec<Mark>),
     /// Of those that have been accessed.
@@ -191,18 +221,19 @@ impl Touched {
             Mark::Read => access == Access::Read,
             Mark::Written => false,
         };
-        match self {
-            Self::All(marks) => marks[granules(bytes)].iter().all(allows),
-            Self::Sparse(marks) => marks.range(granules(bytes)).all(|(_, mark)| allows(mark)),
+        let granules = granules(bytes, self.granule);
+        match &self.marks {
+            Marks::All(marks) => marks[granules].iter().all(allows),
+            Marks::Sparse(marks) => marks.range(granules).all(|(_, mark)| allows(mark)),
         }
     }
 
     /// Notes a write.
     pub fn write(&mut self, bytes: Range<usize>) {
-        for at in granules(bytes) {
-            match self {
-                Self::All(marks) => marks[at] = Mark::Written,
-                Self::Sparse(marks) => drop(marks.insert(at, Mark::Written)),
+        for at in granules(bytes, self.granule) {
+            match &mut self.marks {
+                Marks::All(marks) => marks[at] = Mark::Written,
+                Marks::Sparse(marks) => drop(marks.insert(at, Mark::Written)),
             }
         }
     }
@@ -212,13 +243,29 @@ impl Shadow {
     /// An empty history of `bytes` bytes.
     pub fn new(space: Space, bytes: usize) -> Self {
         let cells = Cells::All(vec![Cell::default(); bytes.div_ceil(GRANULE)]);
-        Self { space, cells, events: Vec::new(), crowds: Vec::new() }
+        Self { space, granule: GRANULE, cells, events: Vec::new(), crowds: Vec::new() }
     }
 
     /// That of any number of bytes, of which few are accessed.
     pub fn sparse(space: Space) -> Self {
         let cells = Cells::Sparse(BTreeMap::new());
-        Self { space, cells, events: Vec::new(), crowds: Vec::new() }
+        Self { space, granule: GRANULE, cells, events: Vec::new(), crowds: Vec::new() }
+    }
+
+    /// Gives each byte a history of its own, once one is accessed alone.
+    fn refine_for(&mut self, bytes: &Range<usize>) {
+        if bytes.start.is_multiple_of(self.granule) && bytes.end.is_multiple_of(self.granule) {
+            return;
+        }
+        self.granule = 1;
+        self.cells = self.cells.refined();
+        // Bytes that had readers in common have them twice from now on.
+        for (number, cell) in self.cells.each().filter(|cell| cell.crowd != 0).enumerate() {
+            if number % GRANULE != 0 {
+                self.crowds.push(self.crowds[cell.crowd as usize - 1].clone());
+                cell.crowd = self.crowds.len() as u32;
+            }
+        }
     }
 
     /// Records a read by an agent with this clock.
@@ -228,18 +275,20 @@ impl Shadow {
         event: Event,
         clock: &Clock,
     ) -> Result<(), Conflict> {
+        self.refine_for(&bytes);
+        let granule = self.granule;
         let id = self.record(event);
         let before =
             |events: &[Event], id: u32| events[id as usize - 1].is_before(event.site.block, clock);
-        for at in granules(bytes) {
+        for at in granules(bytes, granule) {
             let cell = self.cells.at(at);
             if cell.writer != 0 {
                 let writer = &self.events[cell.writer as usize - 1];
                 if !writer.is_before(event.site.block, clock) {
-                    return Err(conflict(at, *writer, true));
+                    return Err(conflict(at * granule, *writer, true));
                 }
                 if writer.is_unfenced(&event, self.space, clock) {
-                    return Err(unfenced(at, *writer, self.space));
+                    return Err(unfenced(at * granule, *writer, self.space));
                 }
             }
             if cell.reader == 0 || before(&self.events, cell.reader) {
@@ -263,19 +312,21 @@ impl Shadow {
         event: Event,
         clock: &Clock,
     ) -> Result<(), Conflict> {
+        self.refine_for(&bytes);
+        let granule = self.granule;
         let id = self.record(event);
         let events = &self.events;
         let before =
             |id: u32| id == 0 || events[id as usize - 1].is_before(event.site.block, clock);
-        for at in granules(bytes) {
+        for at in granules(bytes, granule) {
             let cell = self.cells.at(at);
             if cell.writer != 0 {
                 let writer = &events[cell.writer as usize - 1];
                 if !writer.is_before(event.site.block, clock) {
-                    return Err(conflict(at, *writer, true));
+                    return Err(conflict(at * granule, *writer, true));
                 }
                 if writer.is_unfenced(&event, self.space, clock) {
-                    return Err(unfenced(at, *writer, self.space));
+                    return Err(unfenced(at * granule, *writer, self.space));
                 }
             }
             let mut nobody = Vec::new();
@@ -285,7 +336,7 @@ impl Shadow {
             };
             let mut readers = crowd.iter().copied().chain([cell.reader]);
             if let Some(reader) = readers.find(|&reader| !before(reader)) {
-                return Err(conflict(at, events[reader as usize - 1], false));
+                return Err(conflict(at * granule, events[reader as usize - 1], false));
             }
             crowd.clear();
             cell.writer = id;
@@ -297,22 +348,22 @@ impl Shadow {
     /// Whether nobody has accessed these bytes.
     pub fn is_untouched(&self, bytes: Range<usize>) -> bool {
         let is_untouched = |cell: &Cell| cell.writer == 0 && cell.reader == 0;
+        let granules = granules(bytes, self.granule);
         match &self.cells {
-            Cells::All(cells) => cells[granules(bytes)].iter().all(is_untouched),
-            Cells::Sparse(cells) => {
-                cells.range(granules(bytes)).all(|(_, cell)| is_untouched(cell))
-            }
+            Cells::All(cells) => cells[granules].iter().all(is_untouched),
+            Cells::Sparse(cells) => cells.range(granules).all(|(_, cell)| is_untouched(cell)),
         }
     }
 
     /// What was accessed, whoever did it.
     pub fn touched(&self) -> Touched {
-        match &self.cells {
-            Cells::All(cells) => Touched::All(cells.iter().map(Cell::mark).collect()),
+        let marks = match &self.cells {
+            Cells::All(cells) => Marks::All(cells.iter().map(Cell::mark).collect()),
             Cells::Sparse(cells) => {
-                Touched::Sparse(cells.iter().map(|(&at, cell)| (at, cell.mark())).collect())
+                Marks::Sparse(cells.iter().map(|(&at, cell)| (at, cell.mark())).collect())
             }
-        }
+        };
+        Touched { granule: self.granule, marks }
     }
 
     fn record(&mut self, event: Event) -> u32 {
@@ -323,14 +374,14 @@ impl Shadow {
     }
 }
 
-fn conflict(at: usize, other: Event, other_writes: bool) -> Conflict {
-    Conflict { offset: at * GRANULE, other, other_writes, unfenced: None }
+fn conflict(offset: usize, other: Event, other_writes: bool) -> Conflict {
+    Conflict { offset, other, other_writes, unfenced: None }
 }
 
-fn unfenced(at: usize, writer: Event, space: Space) -> Conflict {
-    Conflict { unfenced: Some(space), ..conflict(at, writer, true) }
+fn unfenced(offset: usize, writer: Event, space: Space) -> Conflict {
+    Conflict { unfenced: Some(space), ..conflict(offset, writer, true) }
 }
 
-fn granules(bytes: Range<usize>) -> Range<usize> {
-    bytes.start / GRANULE..bytes.end.div_ceil(GRANULE)
+fn granules(bytes: Range<usize>, granule: usize) -> Range<usize> {
+    bytes.start / granule..bytes.end.div_ceil(granule)
 }

@@ -21,6 +21,20 @@ device! {
         word
     }
 
+    /// `ld.global.u8`: one byte. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid and written; whoever wrote it has been waited for.
+    pub unsafe fn load_u8(at: *const u8) -> u8 {
+        let byte: u16;
+        // SAFETY: the caller promises a valid, ready address.
+        unsafe {
+            asm!("ld.global.u8 {}, [{}];", out(reg16) byte, in(reg64) at as u64,
+                options(nostack, readonly));
+        }
+        byte as u8
+    }
+
     /// `ld.global.b16`: one element of 2 bytes. Floor: any chip.
     ///
     /// # Safety
@@ -89,6 +103,18 @@ device! {
                 out(reg32) c, out(reg32) d, in(reg64) at as u64, options(nostack, readonly));
         }
         [a, b, c, d]
+    }
+
+    /// `st.global.u8`: one byte. Floor: any chip.
+    ///
+    /// # Safety
+    /// `at` is valid; no other thread accesses it in this kernel.
+    pub unsafe fn store_u8(at: *mut u8, byte: u8) {
+        // SAFETY: the caller promises a valid, unshared address.
+        unsafe {
+            asm!("st.global.u8 [{}], {};", in(reg64) at as u64, in(reg16) byte as u16,
+                options(nostack));
+        }
     }
 
     /// `st.global.b16`: one element of 2 bytes. Floor: any chip.

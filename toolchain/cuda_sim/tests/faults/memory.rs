@@ -115,6 +115,31 @@ fn a_race_between_blocks() {
     }
 }
 
+/// Bytes that different threads store are no race, one that two store is; so are a byte and a word that has it.
+#[test]
+fn bytes_have_histories_of_their_own() {
+    let mut memory = Memory::new();
+    let out = memory.output::<u8>("out", 64);
+    let own = |place: usize| global::store_u8(out.as_mut_ptr().wrapping_add(place), 1);
+    let kernel = || own(thread::thread_idx_x() as usize);
+    for seed in 0..16 {
+        launch("bytes", Config { seed, ..SHAPE }, &mut memory, &kernel).expect("no mistake");
+    }
+    let kernel = || own(thread::thread_idx_x() as usize / 2);
+    for fault in faults(SHAPE, &mut memory, kernel) {
+        assert!(matches!(fault.kind, FaultKind::Race { .. }), "{fault}");
+    }
+    let word = out.as_mut_ptr().cast::<u32>();
+    let kernel = || match thread::thread_idx_x() {
+        5 => own(5),
+        0 => global::store(word.wrapping_add(1), 1),
+        _ => {}
+    };
+    for fault in faults(SHAPE, &mut memory, kernel) {
+        assert!(matches!(fault.kind, FaultKind::Race { .. }), "{fault}");
+    }
+}
+
 #[test]
 fn a_constant_that_changes_is_a_race_although_a_barrier_orders_it() {
     let mut memory = Memory::new();

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The launches of a filter: which kernels, how large their blocks are, and their tables.
+
+use std::slice;
+
+use cuda_driver::{AnyCall, Extents};
+use devices::{Device, Launch, Memory, Order};
+use kernels_gpu::filter::boxes::{self, Boxes};
+use kernels_gpu::filter::lines::{self, Lines};
+use kernels_gpu::filter::numbers::{self, Number};
+use kernels_gpu::filter::ordered::{COLUMNS, ORDERED, Ordered, Product};
+use kernels_gpu::filter::{FULL, GROUP, OUTPUTS, Row, Source, THREADS};
+use problem::Error;
+use problem::boundary::Side;
+use tiles::filter::{self, Described, Filter, Summed, Terms};
+use transform::Tap;
+
+use super::kind::Kind;
+use super::place::{constant, table};
+
+/// Columns of a block, the widest first.
+const WIDTHS: [u32; 3] = [256, 128, 64];
+/// Blocks that a multiprocessor gets in the course of a launch, if there is work for as many.
+const BLOCKS: u32 = 12;
+
+/// A launch, but for its arrays.
+pub struct Step {
+    launch: Box<dyn Fn(*const u8, *mut u8) -> Box<dyn AnyCall>>,
+    extents: Extents,
+    /// What the launch reads.
+    _tables: Vec<Memory>,
+}
+
+impl Step {
+    /// Queues it.
+    pub fn queue(&self, device: &dyn Device, from: *const u8, to: *mut u8) -> Result<(), Error> {
+        let call = (self.launch)(from, to);
+        device.launch(&Launch { call: &*call, extents: self.extents, order: Order::After })
+    }
+}
+
+/// What is known of all steps.
+struct Of<'a> {
+    device: &'a dyn Device,
+    filter: &'a Filter,
+    outside: f64,
+}
+
+/// The steps of a filter, one after the other.
+pub fn steps(
+    device: &dyn Device,
+    filter: &Filter,
+    described: &Described,
+    [read, written]: [Kind; 2],
+) -> Result<Vec<Step>, Error> {
+    let of = Of { device, filter, outside: constant(&filter.sides) };
+    let mut steps = Vec::new();
+    let mut stages = &described.stages[..];
+    let mut kinds = [read, written];
+    while !stages.is_empty() {
+        let (step, taken) = match described.is_single {
+            true => of.next::<f32>(stages, kinds)?,
+            false => of.next::<f64>(stages, kinds)?,
+        };
+        steps.push(step);
+        stages = &stages[taken..];
+        // What is read between steps is what they write.
+        kinds = [written; 2];
+    }
+    Ok(steps)
+}
+
+/// A type of sums, with its kernels.
+trait Sums: Number + lines::Kernels + boxes::Kernels + 'static {
+    fn of(value: f64) -> Self;
+    fn words(self) -> Vec<u32>;
+}
+
+impl Sums for f32 {
+    fn of(value: f64) -> Self {
+        value as Self
+    }
+
+    fn words(self) -> Vec<u32> {
+        vec![self.to_bits()]
+    }
+}
+
+impl Sums for f64 {
+    fn of(value: f64) -> Self {
+        value
+    }
+
+    fn words(self) -> Vec<u32> {
+        vec![self.to_bits() as u32, (self.to_bits() >> 32) as u32]
+    }
+}
+
+/// From where to where a sum reaches, along z, y and x: the first offset, and how many from there on.
+type Reach = [(i32, usize); 3];
+
+fn reach<'a>(offsets: impl Iterator<Item = &'a [i32; 3]> + Clone) -> Reach {
+    [0, 1, 2].map(|axis| {
+        let along = offsets.clone().map(|offset| offset[axis]);
+        let (low, high) = (along.clone().min().unwrap_or(0), along.max().unwrap_or(0));
+        (low, (high - low) as usize + 1)
+    })
+}
+
+impl Of<'_> {
+    /// A step, and how many stages it takes.
+    fn next<V: Sums>(&self, stages: &[Summed], kinds: [Kind; 2]) -> Result<(Step, usize), Error> {
+        let taps = match &stages[0].terms {
+            Terms::Ordered(products) => {
+                return Ok((self.ordered(products, stages[0].divisor, kinds)?, 1));
+            }
+            Terms::Any(taps) => taps,
+        };
+        let first = Line::of(taps, stages[0].divisor, self.filter.step);
+        let second = stages.get(1).and_then(|stage| match &stage.terms {
+            Terms::Any(taps) => Line::of(taps, stage.divisor, self.filter.step),
+            Terms::Ordered(_) => None,
+        });
+        if let (Some(y), Some(x)) = (&first, &second)
+            && (y.axis, x.axis) == (1, 2)
+            && let Some(step) = self.lines::<V>(Some(y), Some(x), kinds)?
+        {
+            return Ok((step, 2));
+        }
+        if let Some(line) = &first {
+            let [y, x] = [1, 2].map(|axis| (line.axis == axis).then_some(line));
+            if let Some(step) = self.lines::<V>(y, x, kinds)? {
+                return Ok((step, 1));
+            }
+        }
+        Ok((self.boxes::<V>(taps, stages[0].divisor, kinds)?, 1))
+    }
+
+    fn source<V: Sums>(
+        &self,
+        columns: &Memory,
+        rows: &Memory,
+        first: i32,
+        kinds: [Kind; 2],
+    ) -> Source<V> {
+        let [_, _, ny, nx] = self.filter.extents;
+        Source {
+            columns: columns.as_ptr(),
+            rows: rows.as_ptr(),
+            outside: V::of(self.outside),
+            kinds: kinds.map(|kind| numbers::Kind::of(kind.number())),
+            ny: ny as u32,
+            nx: nx as u32,
+            first,
+        }
+    }
+
+    fn place(&self, axis: usize, reach: (i32, usize), entries: u32) -> Result<Memory, Error> {
+        let extent = self.filter.extents[axis + 1];
+        let step = if axis == 2 { self.filter.step } else { 1 };
+        let side = if reach == (0, 1) { Side::Edge } else { self.filter.sides[axis] };
+        let table = table((extent, step), side, reach, entries as usize);
+        self.device.constants("a filter", &table)
+    }
+
+    /// Rows of a block: those of the widest that is not much wider than the array, and their weights along x.
+    fn rows(&self, span: u32) -> impl Iterator<Item = Row> {
+        let (step, nx) = (self.filter.step as u32, self.filter.extents[3] as u32);
+        let unit = OUTPUTS * step;
+        let needed = nx.next_multiple_of(unit);
+        WIDTHS
+            .into_iter()
+            .filter(move |width| unit <= *width)
+            .map(move |width| (width / unit * unit).min(needed))
+            .map(move |tile| Row { tile, span, step })
+    }
+
+    /// The first for which blocks leave room for another one, or else which fits.
+    fn fitting<L>(
+        &self,
+        all: impl Iterator<Item = L> + Clone,
+        bytes: impl Fn(&L) -> u32,
+    ) -> Option<L> {
+        let most = self.device.shared_bytes();
+        let first = |most: u32| all.clone().find(|launch| bytes(launch) <= most);
+        first(most / 4).or_else(|| first(most / 2)).or_else(|| first(most))
+    }
+
+    /// Sums along lines, if a block has room for them.
+    fn lines<V: Sums>(
+        &self,
+        y: Option<&Line>,
+        x: Option<&Line>,
+        kinds: [Kind; 2],
+    ) -> Result<Option<Step>, Error> {
+        let [outer, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let span = |line: Option<&Line>| line.map_or(0, |line| padded(line.weights.len()));
+        let nothing = Memory::new(0, 0, ());
+        let none = |row: Row| Lines {
+            source: Source { ny, nx, ..self.source::<V>(&nothing, &nothing, 0, kinds) },
+            weights: std::ptr::null(),
+            divisors: [y, x].map(|line| V::of(line.map_or(1.0, |line| line.divisor))),
+            span: span(y),
+            has_x: u32::from(x.is_some()),
+            row,
+            rows: self.rows_of_block(row.tile, span(y)),
+            last: [y, x].map(|line| line.map_or(0, |line| last(slice::from_ref(&line.weights)))),
+            is_aligned: 0,
+        };
+        let all = self.rows(span(x)).map(none).collect::<Vec<_>>();
+        let Some(launch) = self.fitting(all.into_iter(), |launch| launch.shared_bytes(V::BYTES))
+        else {
+            return Ok(None);
+        };
+        let [rows, columns] = launch.tables();
+        let reach = |line: Option<&Line>, step: usize| {
+            line.map_or((0, 1), |it| (it.first * step as i32, (it.weights.len() - 1) * step + 1))
+        };
+        let columns = self.place(2, reach(x, self.filter.step), columns)?;
+        let rows = self.place(1, reach(y, 1), rows)?;
+        let mut words = Vec::new();
+        for line in [y, x].into_iter().flatten() {
+            words.extend(groups::<V>(&[line.weights.clone()]));
+        }
+        let weights = self.device.constants("weights", &words)?;
+        let source = self.source::<V>(&columns, &rows, reach(y, 1).0, kinds);
+        let launch = Lines { source, weights: weights.as_ptr(), ..launch };
+        let [across, down] = launch.blocks();
+        let extents = Extents {
+            blocks: across * down * outer * nz,
+            threads: launch.threads(),
+            shared_bytes: launch.shared_bytes(V::BYTES),
+        };
+        let kernel = V::LINES[usize::from(is_own::<V>(kinds))];
+        let is_aligned = row_is_aligned(nx, launch.row.step);
+        let launch = move |from: *const u8, to: *mut u8| {
+            let is_aligned = u32::from(is_aligned && (to as usize).is_multiple_of(16));
+            Box::new(kernel.with((from, to, Lines { is_aligned, ..launch }))) as Box<dyn AnyCall>
+        };
+        Ok(Some(Step { launch: Box::new(launch), extents, _tables: vec![columns, rows, weights] }))
+    }
+
+    /// Rows of a block, as many as give each multiprocessor its share, and not so few that most of what is loaded is beside them.
+    fn rows_of_block(&self, tile: u32, span: u32) -> u32 {
+        let [outer, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let across = u64::from(nx.div_ceil(tile)) * u64::from(outer) * u64::from(nz);
+        let wanted = u64::from(self.device.multiprocessors() * BLOCKS);
+        let down = wanted.div_ceil(across.max(1)) as u32;
+        let least = (2 * span).max(OUTPUTS);
+        ny.div_ceil(down.max(1)).max(least).min(ny.max(1)).next_multiple_of(OUTPUTS)
+    }
+
+    fn boxes<V: Sums>(&self, taps: &[Tap], divisor: f64, kinds: [Kind; 2]) -> Result<Step, Error> {
+        let [outer, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let reach = reach(taps.iter().map(|tap| &tap.offset));
+        let step = self.filter.step as i32;
+        let span = (reach[2].1 - 1) / step as usize + 1;
+        let mut dense = vec![vec![0.0; span]; reach[0].1 * reach[1].1];
+        for tap in taps {
+            let [z, y, x] = [0, 1, 2].map(|axis| (tap.offset[axis] - reach[axis].0) as usize);
+            dense[z * reach[1].1 + y][x / step as usize] = tap.weight;
+        }
+        let nothing = Memory::new(0, 0, ());
+        let all: Vec<_> = self
+            .rows(padded(span))
+            .map(|row| Boxes {
+                source: Source { ny, nx, ..self.source::<V>(&nothing, &nothing, 0, kinds) },
+                planes: std::ptr::null(),
+                weights: std::ptr::null(),
+                divisor: V::of(divisor),
+                nz,
+                spans: [reach[0].1 as u32, reach[1].1 as u32],
+                row,
+                last: last(&dense),
+                is_aligned: 0,
+            })
+            .collect();
+        let launch = self.fitting(all.into_iter(), |launch| launch.shared_bytes(V::BYTES));
+        let launch = launch.ok_or_else(|| self.too_far(&reach))?;
+        let [planes, rows, columns] = launch.tables(V::BYTES);
+        let planes = self.place(0, reach[0], planes)?;
+        let rows = self.place(1, reach[1], rows)?;
+        let columns = self.place(2, reach[2], columns)?;
+        let weights = self.device.constants("weights", &groups::<V>(&dense))?;
+        let launch = Boxes {
+            source: self.source::<V>(&columns, &rows, reach[1].0, kinds),
+            planes: planes.as_ptr(),
+            weights: weights.as_ptr(),
+            ..launch
+        };
+        let [across, down] = launch.blocks(V::BYTES);
+        let extents = Extents {
+            blocks: across * down * outer * nz,
+            threads: THREADS,
+            shared_bytes: launch.shared_bytes(V::BYTES),
+        };
+        let kernel = V::BOXES[usize::from(is_own::<V>(kinds))];
+        let is_aligned = row_is_aligned(nx, launch.row.step);
+        let launch = move |from: *const u8, to: *mut u8| {
+            let is_aligned = u32::from(is_aligned && (to as usize).is_multiple_of(16));
+            Box::new(kernel.with((from, to, Boxes { is_aligned, ..launch }))) as Box<dyn AnyCall>
+        };
+        Ok(Step {
+            launch: Box::new(launch),
+            extents,
+            _tables: vec![planes, rows, columns, weights],
+        })
+    }
+
+    fn ordered(
+        &self,
+        products: &[filter::Product],
+        divisor: f64,
+        kinds: [Kind; 2],
+    ) -> Result<Step, Error> {
+        let [outer, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let offsets = products.iter().flat_map(|product| {
+            std::iter::once(&product.at).chain(product.other.as_ref().map(|(at, _)| at))
+        });
+        let reach = reach(offsets);
+        // Pairs along z would be of two planes.
+        assert!(
+            products.iter().all(|it| it.other.is_none_or(|(other, _)| other[0] == it.at[0])),
+            "pairs of one plane"
+        );
+        let launch = Ordered {
+            source: Source {
+                ny,
+                nx,
+                ..self.source(&Memory::new(0, 0, ()), &Memory::new(0, 0, ()), 0, kinds)
+            },
+            planes: std::ptr::null(),
+            products: std::ptr::null(),
+            divisor,
+            count: products.len() as u32,
+            nz,
+            spans: [reach[0].1 as u32, reach[1].1 as u32],
+            row: Row { tile: COLUMNS, span: reach[2].1 as u32 - 1, step: 1 },
+        };
+        if launch.shared_bytes() > self.device.shared_bytes() {
+            return Err(self.too_far(&reach));
+        }
+        let [planes, rows, columns] = launch.tables();
+        let planes = self.place(0, reach[0], planes)?;
+        let rows = self.place(1, reach[1], rows)?;
+        let columns = self.place(2, reach[2], columns)?;
+        let from = |axis: usize, at: i32| (at - reach[axis].0) as u32;
+        let mut words = Vec::new();
+        for product in products {
+            let (other, sign) = product.other.unwrap_or((product.at, 0.0));
+            words.extend(product.weight.words());
+            words.extend(sign.words());
+            words.extend([0, 1, 2].map(|axis| from(axis, product.at[axis])));
+            words.extend([1, 2].map(|axis| from(axis, other[axis])));
+            words.push(0);
+        }
+        assert_eq!(words.len() * 4, size_of::<Product>() * products.len(), "as kernels read them");
+        let products = self.device.constants("weights", &words)?;
+        let launch = Ordered {
+            source: self.source(&columns, &rows, reach[1].0, kinds),
+            planes: planes.as_ptr(),
+            products: products.as_ptr(),
+            ..launch
+        };
+        let [across, down] = launch.blocks();
+        let extents = Extents {
+            blocks: across * down * outer * nz,
+            threads: THREADS,
+            shared_bytes: launch.shared_bytes(),
+        };
+        let launch = move |from, to| Box::new(ORDERED.with((from, to, launch))) as Box<dyn AnyCall>;
+        Ok(Step {
+            launch: Box::new(launch),
+            extents,
+            _tables: vec![planes, rows, columns, products],
+        })
+    }
+
+    fn too_far(&self, reach: &Reach) -> Error {
+        let spans = reach.map(|(_, span)| span.to_string()).join(" x ");
+        let reason = format!(
+            "a sum over {spans} points takes more than the {} bytes of shared memory that a block has",
+            self.device.shared_bytes()
+        );
+        Error::DeviceArray { reason }
+    }
+}
+
+/// Weights along one axis, and the offset of the first.
+struct Line {
+    axis: usize,
+    first: i32,
+    weights: Vec<f64>,
+    divisor: f64,
+}
+
+impl Line {
+    /// If the terms are along y or x.
+    fn of(taps: &[Tap], divisor: f64, step: usize) -> Option<Self> {
+        let along = |axis: usize| {
+            taps.iter().all(|tap| (0..3).all(|other| other == axis || tap.offset[other] == 0))
+        };
+        let axis = [2, 1].into_iter().find(|axis| along(*axis))?;
+        let unit = if axis == 2 { step as i32 } else { 1 };
+        let at = |tap: &Tap| tap.offset[axis] / unit;
+        let (low, high) = (taps.iter().map(at).min()?, taps.iter().map(at).max()?);
+        let mut weights = vec![0.0; (high - low) as usize + 1];
+        taps.iter().for_each(|tap| weights[(at(tap) - low) as usize] = tap.weight);
+        Some(Self { axis, first: low, weights, divisor })
+    }
+}
+
+/// Whether arrays hold values of the type of the sums.
+fn is_own<V: Sums>(kinds: [Kind; 2]) -> bool {
+    kinds.iter().all(|kind| kind.number() == V::OWN.number)
+}
+
+/// Whether rows begin at multiples of 16 bytes, if the array does.
+fn row_is_aligned(nx: u32, step: u32) -> bool {
+    nx.is_multiple_of(GROUP) && step == 1
+}
+
+/// The mask of the last group of lines of weights, if all others are full; else 0.
+fn last(lines: &[Vec<f64>]) -> u32 {
+    let is_full = lines.iter().flatten().all(|weight| *weight != 0.0);
+    let count = lines.first().map_or(0, Vec::len) as u32;
+    if is_full { FULL >> ((GROUP - count % GROUP) % GROUP) } else { 0 }
+}
+
+/// As many weights as fill groups.
+fn padded(count: usize) -> u32 {
+    (count as u32).next_multiple_of(GROUP)
+}
+
+/// Lines of weights in groups, and the masks of those that are not 0.
+fn groups<V: Sums>(lines: &[Vec<f64>]) -> Vec<u32> {
+    let (mut words, mut masks) = (Vec::new(), Vec::new());
+    for line in lines {
+        let mut line = line.clone();
+        line.resize(padded(line.len()) as usize, 0.0);
+        words.extend(line.iter().flat_map(|weight| V::of(*weight).words()));
+        masks.extend(line.chunks(GROUP as usize).map(|group| {
+            let bit = |(at, weight): (usize, &f64)| u32::from(*weight != 0.0) << at;
+            group.iter().enumerate().map(bit).sum::<u32>()
+        }));
+    }
+    words.extend(masks);
+    words
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A sum over a box. A block loads one plane of what its outputs read after the other; a thread has 8 outputs of each of
+//! some rows in registers, and takes each row that these read from shared memory once.
+
+use super::numbers::Number;
+use super::sum::Sums;
+use super::{
+    GROUP, OUTPUTS, OUTSIDE, Part, Row, Source, THREADS, Weights, load_rows, offset, put_outputs,
+    store_outputs, store_row,
+};
+use crate::element::Real;
+use crate::unroll::unroll;
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::Entry;
+use cuda_std::shared::Shared;
+use cuda_std::{global, kernel, shared, thread, warp};
+
+/// Rows of a thread, for sums of so many bytes: as many as its registers hold.
+#[inline(always)]
+const fn lines(bytes: u32) -> u32 {
+    16 / bytes
+}
+
+/// What a launch computes. `V` is the type of sums.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Boxes<V> {
+    /// The array.
+    pub source: Source<V>,
+    /// Planes of an array by those that are read.
+    pub planes: *const u32,
+    /// Weights of all planes and rows, in C order; then their masks.
+    pub weights: *const u32,
+    /// What sums are divided by.
+    pub divisor: V,
+    /// Planes of an array.
+    pub nz: u32,
+    /// Weights along z and y.
+    pub spans: [u32; 2],
+    /// Columns of a block, and weights along x.
+    pub row: Row,
+    /// The mask of the last group of each row of weights, if all others are full; else 0.
+    pub last: u32,
+    /// Whether rows of an array that is written begin at multiples of 16 bytes, and values that belong together are one.
+    pub is_aligned: u32,
+}
+
+impl<V> Boxes<V> {
+    /// Threads that have the columns of a row.
+    #[inline(always)]
+    const fn threads_of_row(&self) -> u32 {
+        let threads = (self.row.tile / OUTPUTS).next_power_of_two();
+        if threads < 8 { 8 } else { threads }
+    }
+
+    /// Rows of a block, for sums of so many bytes, as below.
+    #[inline(always)]
+    #[must_use]
+    pub const fn rows(&self, bytes: u32) -> u32 {
+        THREADS / self.threads_of_row() * lines(bytes)
+    }
+
+    /// Blocks along x and along y, for each plane.
+    #[inline(always)]
+    #[must_use]
+    pub const fn blocks(&self, bytes: u32) -> [u32; 2] {
+        [self.source.nx.div_ceil(self.row.tile), self.source.ny.div_ceil(self.rows(bytes))]
+    }
+
+    #[inline(always)]
+    const fn weights(&self) -> u32 {
+        self.spans[0] * self.spans[1] * self.row.span
+    }
+
+    #[inline(always)]
+    const fn loaded(&self, bytes: u32) -> u32 {
+        self.rows(bytes) + self.spans[1] - 1
+    }
+
+    /// Dynamic shared memory, for sums of so many bytes.
+    #[inline(always)]
+    #[must_use]
+    pub const fn shared_bytes(&self, bytes: u32) -> u32 {
+        Weights::bytes(self.weights(), bytes) + self.loaded(bytes) * self.row.pitch(bytes)
+    }
+
+    /// Planes, rows and columns that the tables have.
+    #[must_use]
+    pub const fn tables(&self, bytes: u32) -> [u32; 3] {
+        let [across, down] = self.blocks(bytes);
+        [
+            self.nz + self.spans[0] - 1,
+            down * self.rows(bytes) + self.spans[1] - 1,
+            across * self.row.tile + self.row.step * self.row.span,
+        ]
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
+    input: *const u8,
+    output: *mut u8,
+    launch: &Boxes<V>,
+) {
+    let (source, row) = (&launch.source, &launch.row);
+    let [across, down] = launch.blocks(V::BYTES);
+    let (loaded, lines) = (launch.loaded(V::BYTES), LINES as u32);
+    // SAFETY: the launch is as the kernel's contract says.
+    unsafe {
+        let block = thread::block_idx_x();
+        let (x, rest) = (block % across * row.tile, block / across);
+        let (y, plane) = (rest % down * launch.rows(V::BYTES), rest / down);
+        let (z, array) = (plane % launch.nz, plane / launch.nz);
+        let all = shared::dynamic();
+        let weights = Weights::copy::<V>(
+            launch.weights,
+            all,
+            launch.spans[0] * launch.spans[1],
+            row.span,
+            launch.last,
+        );
+        let rows = all.offset(Weights::bytes(launch.weights(), V::BYTES));
+        let pitch = row.pitch(V::BYTES);
+        let thread = thread::thread_idx_x();
+        let threads = launch.threads_of_row();
+        let (number, own) = (thread % threads, thread / threads * lines);
+        let has_some = number * OUTPUTS < row.tile;
+        let place = row.outputs(if has_some { number } else { 0 });
+        let mut sums = Sums::<V, LINES>::ZERO;
+        let points = source.ny as usize * source.nx as usize;
+        let bytes = [0, 1].map(|which| points * source.kind::<OWN>(which).bytes as usize);
+        let mut dz = 0;
+        while dz < launch.spans[0] {
+            let from = global::load_constant(launch.planes.wrapping_add((z + dz) as usize));
+            if from == OUTSIDE {
+                fill(row, loaded, |at| rows.offset(at * pitch), source.outside);
+            } else {
+                let from = array as usize * launch.nz as usize + from as usize;
+                let input = input.wrapping_add(from * bytes[0]);
+                let part = Part::<V, OWN> { source, input, first: [y, x] };
+                load_rows(&part, row, 0, loaded, |at| rows.offset(at * pitch));
+            }
+            thread::sync_threads();
+            let mut line = 0;
+            while line < lines + launch.spans[1] - 1 {
+                let from = rows.offset((own + line) * pitch);
+                let inputs =
+                    |four: u32| V::load_four(from.offset(offset(place + four * GROUP, V::BYTES)));
+                let groups = row.span / GROUP;
+                let of_plane = dz * launch.spans[1];
+                let of = |output: usize, group: u32| {
+                    let dy = line.wrapping_sub(output as u32);
+                    (dy < launch.spans[1]).then(|| weights.group::<V>(of_plane + dy, group))
+                };
+                sums.add_groups(groups, inputs, of);
+                line += 1;
+            }
+            thread::sync_threads();
+            dz += 1;
+        }
+        let output = output.wrapping_add(plane as usize * bytes[1]);
+        if OWN && launch.is_aligned != 0 {
+            let x = x + number * OUTPUTS;
+            let store = |line: usize, sums| {
+                let y = y + own + line as u32;
+                if has_some && y < source.ny && x < source.nx {
+                    let at = y as usize * source.nx as usize + x as usize;
+                    store_outputs(output, at, source.nx - x, divided(launch, sums));
+                }
+            };
+            unroll!(line < LINES => store(line, sums.of[line]));
+            return;
+        }
+        if has_some {
+            unroll!(line < LINES => {
+                put_outputs(rows.offset((own + line as u32) * pitch), place, divided(launch, sums.of[line]))
+            });
+        }
+        // Its rows are all of this warp.
+        warp::sync();
+        let each = warp::SIZE / threads * lines;
+        let own = thread / warp::SIZE * each;
+        let mut index = 0;
+        while index < each && y + own + index < source.ny {
+            let from = rows.offset((own + index) * pitch);
+            store_row::<V, OWN>(source, row, from, output, (y + own + index, x));
+            index += 1;
+        }
+    }
+}
+
+/// Sums, divided.
+#[inline(always)]
+fn divided<V: Number>(launch: &Boxes<V>, sums: [V; OUTPUTS as usize]) -> [V; OUTPUTS as usize] {
+    let by = launch.divisor;
+    if by.is_one() { sums } else { sums.map(|sum| sum.over(by)) }
+}
+
+/// Fills rows with one value.
+#[inline(always)]
+#[track_caller]
+unsafe fn fill<V: Number>(row: &Row, count: u32, to: impl Fn(u32) -> Shared, value: V) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let mut column = thread::thread_idx_x();
+        while column < row.columns() {
+            let place = offset(row.place(column), V::BYTES);
+            let mut number = 0;
+            while number < count {
+                V::store_shared(to(number).offset(place), value);
+                number += 1;
+            }
+            column += thread::block_dim_x();
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident, $own:ident: $number:ty, $registers:literal;)*) => {
+        $(
+            /// A sum over a box, in
+            #[doc = stringify!($number)]
+            ///.
+            ///
+            /// # Safety
+            /// Launch with [`THREADS`] threads, for each plane of each array [`Boxes::blocks`] blocks, along x first, with
+            /// [`Boxes::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block. `input` and `output` are different arrays
+            /// of the extents and types that `launch` has, aligned to their values, its tables have as many entries
+            /// as [`Boxes::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as many weights.
+            #[kernel(registers = $registers)]
+            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: Boxes<$number>) {
+                // SAFETY: the launch is as this function's contract says.
+                unsafe {
+                    sum::<_, { lines(<$number as Real>::BYTES) as usize }, false>(
+                        input, output, &launch,
+                    );
+                }
+            }
+
+            /// A sum over a box of arrays of the type of the sums.
+            ///
+            /// # Safety
+            /// As of the other; both arrays hold values of that type.
+            #[kernel(registers = $registers)]
+            pub unsafe fn $own(input: *const u8, output: *mut u8, launch: Boxes<$number>) {
+                // SAFETY: the launch is as this function's contract says.
+                unsafe {
+                    sum::<_, { lines(<$number as Real>::BYTES) as usize }, true>(
+                        input, output, &launch,
+                    );
+                }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl Kernels for $number {
+                const BOXES: [Entry<Call<$number>>; 2] = [Entry::of::<$name>(), Entry::of::<$own>()];
+            }
+        )*
+
+        /// The names of all kernels of this module.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub const KERNELS: &[&str] = &[$(stringify!($name), stringify!($own)),*];
+    };
+}
+
+/// Parameters, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Call<V> = (*const u8, *mut u8, Boxes<V>);
+
+/// The kernel of a type of sums.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Kernels: Number {
+    /// Of any types of values, and of arrays of the type of the sums.
+    const BOXES: [Entry<Call<Self>>; 2];
+}
+
+kernels! {
+    filter_boxes_f32, filter_boxes_f32_own: f32, 160;
+    filter_boxes_f64, filter_boxes_f64_own: f64, 192;
+}

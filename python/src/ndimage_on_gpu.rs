@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What `stencil.ndimage` computes of arrays of a GPU: by kernels that read an array where it lies, and write another one. They,
+//! and the tables of what was filtered last, are kept by a thread of the process.
+
+#![allow(unsafe_code, reason = "arrays that other libraries own")]
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use stencil::Error;
+use stencil::device::cuda::settle;
+use stencil::device::{Device, DeviceBytes, Gpu};
+use stencil::filter::{Kind, OnDevice};
+use tiles::filter::Filter;
+
+use crate::device_array::DeviceArray;
+use crate::dlpack::{self, CUDA, Described};
+use crate::errors;
+use crate::worker::Worker;
+
+/// Filters whose tables are kept, at most.
+const MOST: usize = 32;
+/// How an array comes to lie in C order.
+const CONTIGUOUS: &str = "make a copy of it in C order, as by tensor.contiguous()";
+
+/// An array of a GPU, in C order.
+#[pyclass(frozen, module = "stencil._stencil")]
+pub struct DeviceInput {
+    extents: Vec<usize>,
+    kind: Kind,
+    address: u64,
+    /// A copy in C order, if its owner has it otherwise.
+    copy: Option<Arc<DeviceBytes>>,
+    /// Keeps the array of its owner.
+    _capsule: Py<PyCapsule>,
+}
+
+#[pymethods]
+impl DeviceInput {
+    /// Of an array that gives itself by DLPack.
+    #[new]
+    fn new(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = array.py();
+        let device: (i32, i32) = array.call_method0("__dlpack_device__")?.extract()?;
+        if device.0 != CUDA {
+            let text = format!("an array on device {device:?} of DLPack is none of a GPU");
+            return Err(errors::input(py, &text, "give an array that lies on a CUDA device"));
+        }
+        let Described { number, address, extents, strides, dtype, capsule } =
+            dlpack::describe(array, device)?;
+        let (code, bits, lanes) = dtype;
+        let known = Kind::from_dlpack((code, bits)).filter(|_| lanes == 1);
+        let Some(kind) = known else {
+            let text = format!(
+                "values of DLPack's code {code} of {bits} bits in {lanes} lanes are not filtered"
+            );
+            return Err(errors::input(py, &text, "convert it on the GPU, as by tensor.float()"));
+        };
+        let (at, given) = (extents.clone(), strides.clone());
+        let pack = move |_: &mut Filters| {
+            settle()?;
+            // SAFETY: the producer gave such an array, which the capsule keeps, after having the default stream wait for
+            // its own work on it.
+            unsafe { DeviceBytes::packed(number, address, &at, given.as_deref(), kind.bytes()) }
+        };
+        let needs_copy = strides.is_some_and(|strides| !is_packed(&extents, &strides));
+        if needs_copy && extents.len() > 3 {
+            let text = format!("an array of {} axes that does not lie in C order", extents.len());
+            return Err(errors::input(py, &text, CONTIGUOUS));
+        }
+        let copy = if needs_copy || number != 0 { filters(py)?.ask(py, pack)? } else { None };
+        let address = copy.as_ref().map_or(address, DeviceBytes::address);
+        Ok(Self { extents, kind, address, copy: copy.map(Arc::new), _capsule: capsule })
+    }
+
+    /// Its extents.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.extents)
+    }
+
+    /// The name of the type of its values, as numpy has it.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        self.kind.name()
+    }
+}
+
+fn is_packed(extents: &[usize], strides: &[i64]) -> bool {
+    let mut packed = 1;
+    extents.iter().zip(strides).rev().all(|(extent, stride)| {
+        let is_next = *extent < 2 || *stride == packed;
+        packed *= *extent as i64;
+        is_next
+    })
+}
+
+/// The GPU, and what is kept of filters, the least recently used first.
+struct Filters {
+    gpu: Gpu,
+    kept: Vec<(Filter, [Kind; 2], OnDevice)>,
+}
+
+/// The thread that computes. Whoever has it locked has Python's lock, too, so that no `fork` finds it locked.
+static FILTERS: Mutex<Option<Arc<Worker<Filters>>>> = Mutex::new(None);
+
+/// The thread, started by the first who asks.
+fn filters(py: Python<'_>) -> PyResult<Arc<Worker<Filters>>> {
+    let known = FILTERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(known) = known.filter(|known| known.is_here()) {
+        return Ok(known);
+    }
+    let started =
+        Worker::start(py, |_| Ok(Filters { gpu: Gpu::open()?, kept: Vec::new() })).map(Arc::new)?;
+    *FILTERS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&started));
+    Ok(started)
+}
+
+impl Filters {
+    /// Filters an array at an address into one at another.
+    ///
+    /// # Safety
+    /// That of [`OnDevice::queue`], for these extents and types.
+    unsafe fn run(
+        &mut self,
+        filter: Filter,
+        kinds: [Kind; 2],
+        [from, to]: [u64; 2],
+    ) -> Result<(), Error> {
+        let known = self.kept.iter().position(|(kept, own, _)| (kept, own) == (&filter, &kinds));
+        match known {
+            Some(at) => self.kept[at..].rotate_left(1),
+            None => {
+                let prepared = OnDevice::new(&self.gpu, &filter, kinds)?;
+                if self.kept.len() == MOST {
+                    self.kept.remove(0);
+                }
+                self.kept.push((filter, kinds, prepared));
+            }
+        }
+        let (_, _, prepared) = self.kept.last().expect("one was used last");
+        // SAFETY: as the caller promises.
+        unsafe { prepared.queue(&self.gpu, from, to)? };
+        self.gpu.wait()
+    }
+}
+
+/// Filters an array of a GPU into another one, or a new one of a type. The other arguments are those of `filter`.
+#[pyfunction]
+#[pyo3(signature = (input, output, dtype, folded, outside, stages))]
+pub fn filter_on_gpu(
+    py: Python<'_>,
+    input: &DeviceInput,
+    output: Option<&DeviceInput>,
+    dtype: &str,
+    folded: ([usize; 4], usize),
+    outside: ([String; 3], f64),
+    stages: Vec<super::ndimage::GivenStage>,
+) -> PyResult<Option<DeviceArray>> {
+    let filter = super::ndimage::filter_of(folded, outside, stages)?;
+    let unknown = || {
+        let text = format!("data type {dtype} not supported of arrays of a GPU");
+        pyo3::exceptions::PyRuntimeError::new_err(text)
+    };
+    let kind = match output {
+        Some(output) => output.kind,
+        None => Kind::named(dtype).ok_or_else(unknown)?,
+    };
+    let points: usize = filter.extents.iter().product();
+    let count = |extents: &[usize]| extents.iter().product::<usize>();
+    let fits = output.is_none_or(|it| count(&it.extents) == points && it.copy.is_none());
+    if count(&input.extents) != points || !fits {
+        let text = "the arrays are to be in C order, of the extents that are given";
+        return Err(errors::input(py, text, CONTIGUOUS));
+    }
+    let (from, kinds, bytes) = (input.address, [input.kind, kind], points * kind.bytes());
+    let ends = |at: u64, kind: Kind| at + (points * kind.bytes()) as u64;
+    let given = output.map(|output| output.address);
+    let overlaps = given.is_some_and(|to| to < ends(from, input.kind) && from < ends(to, kind));
+    let run = move |filters: &mut Filters| {
+        // Also what others may still do with memory that is used again.
+        settle()?;
+        let new = match given {
+            Some(_) if !overlaps => None,
+            _ => Some(DeviceBytes::reused(bytes)?),
+        };
+        let to = new.as_ref().map(DeviceBytes::address).or(given).unwrap_or(0);
+        // SAFETY: both arrays have as many values of their types, in C order, and do not overlap. The caller keeps what
+        // they are of until there is an answer.
+        unsafe {
+            filters.run(filter, kinds, [from, to])?;
+            match (new, given) {
+                (Some(new), Some(given)) => new.copy_to(given, bytes).map(|()| None),
+                (new, _) => Ok(new),
+            }
+        }
+    };
+    let new = filters(py)?.ask(py, run)?;
+    Ok(new.map(|new| DeviceArray::of(new, input.extents.clone(), kind)))
+}
