@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use stencil::Simulation;
 use stencil::engine::EngineRequest;
+use stencil::{Error, Simulation};
 
 use crate::choices::named;
 use crate::computation::Computation;
@@ -39,11 +39,16 @@ impl PySystem {
         let left = left.map(|left| state::read(&left)).transpose()?;
         let made = recipe.clone();
         let worker = Worker::start(py, move |control| {
-            let mut builder = Simulation::of(&made.system()?).engine(engine).control(control);
+            let system = made.system()?;
+            let mut builder = Simulation::of(&system).engine(engine).control(control);
             if let Some(every) = every {
                 builder = builder.series(every);
             }
-            if let Some(left) = left {
+            if let Some(mut left) = left {
+                // Those of bf16 are kept as f32.
+                let arrays = left.arrays.into_iter();
+                let stored = arrays.map(|(name, grid)| Ok((name, grid.stored_as(system.dtype())?)));
+                left.arrays = stored.collect::<Result<_, Error>>()?;
                 builder = builder.state(left);
             }
             builder.build()
@@ -57,12 +62,11 @@ impl PySystem {
         self.recipe.lock().unwrap_or_else(PoisonError::into_inner).written(py)
     }
 
-    /// Gives a constant another value, an expression.
-    fn _set_parameter(own: PyRef<'_, Self>, name: String, value: String) -> PyResult<()> {
-        let (py, computation) = (own.py(), own.as_super());
-        let (to, text) = (name.clone(), value.clone());
-        computation.worker().ask(py, move |simulation| simulation.set_parameter(&to, text))?;
-        own.recipe.lock().unwrap_or_else(PoisonError::into_inner).parameter(&name, value);
+    /// Gives constants other values, expressions: all of them or none.
+    fn _set_parameters(own: PyRef<'_, Self>, all: Vec<(String, String)>) -> PyResult<()> {
+        let (py, computation, values) = (own.py(), own.as_super(), all.clone());
+        computation.worker().ask(py, move |simulation| simulation.set_parameters(&values))?;
+        own.recipe.lock().unwrap_or_else(PoisonError::into_inner).parameters(all);
         Ok(())
     }
 }
