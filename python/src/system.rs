@@ -23,20 +23,30 @@ pub struct PySystem {
 
 #[pymethods]
 impl PySystem {
-    /// `recipe` is what [`Recipe::read`] takes, `left` what `_state` gave.
+    /// `recipe` is what [`Recipe::read`] takes, `left` what `_state` gave; or a system to be copied as it stands, whose given arrays
+    /// both have then.
     #[new]
     #[pyo3(signature = (recipe, engine, every, left = None))]
     fn new(
         py: Python<'_>,
-        recipe: &Bound<'_, PyTuple>,
+        recipe: &Bound<'_, PyAny>,
         engine: &Bound<'_, PyAny>,
         every: Option<Bound<'_, PyAny>>,
         left: Option<Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let engine: EngineRequest = named("engine", engine)?;
         let every = every.map(|every| count("totals_every", &every, 1)).transpose()?;
-        let recipe = Recipe::read(recipe)?;
-        let left = left.map(|left| state::read(&left)).transpose()?;
+        let (recipe, left) = match recipe.cast::<Self>() {
+            Ok(other) => {
+                let other = other.borrow();
+                let state = other.as_super().worker().ask(py, Simulation::state)?;
+                (other.recipe(), Some(state))
+            }
+            Err(_) => {
+                let left = left.map(|left| state::read(&left)).transpose()?;
+                (Recipe::read(recipe.cast()?)?, left)
+            }
+        };
         let made = recipe.clone();
         let worker = Worker::start(py, move |control| {
             let system = made.system()?;
@@ -59,7 +69,7 @@ impl PySystem {
 
     /// What it is made of.
     fn _recipe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.recipe.lock().unwrap_or_else(PoisonError::into_inner).written(py)
+        self.recipe().written(py)
     }
 
     /// Gives constants other values, expressions: all of them or none.
@@ -68,5 +78,12 @@ impl PySystem {
         computation.worker().ask(py, move |simulation| simulation.set_parameters(&values))?;
         own.recipe.lock().unwrap_or_else(PoisonError::into_inner).parameters(all);
         Ok(())
+    }
+}
+
+impl PySystem {
+    /// A copy, which shares given arrays.
+    fn recipe(&self) -> Recipe {
+        self.recipe.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -536,6 +536,12 @@ class System(_Computation, _stencil.System):
         parameters = [f"parameters={given!r}"] if given else []
         return f"System({', '.join([asked['source'], *parameters, *asked['said']])})"
 
+    def copy(self):
+        # Without arrays of numpy between them, and with the given arrays of this one.
+        return _system(type(self), self, self._asked, None)
+
+    copy.__doc__ = _Computation.copy.__doc__
+
     def __reduce__(self):
         return _system, (type(self), self._recipe(), self._asked, self._state())
 

@@ -155,7 +155,7 @@ fn values_that_are_set_are_gone_on_from() {
         assert!(own.set_parameter("d", 3).unwrap_err().to_string().contains("no constant 'd'"));
         assert!(own.set_parameter("c", "0/0").is_err());
         assert!(own.set_parameters(&[("c", "3"), ("c", "1 +")]).is_err());
-        assert_eq!(own.parameters(), [("c".to_owned(), 0.5)]);
+        assert_eq!(own.parameters(), [("c".to_owned(), 1.0)]);
         assert_eq!(own.steps(), 3);
         own.step(1).unwrap();
     }
