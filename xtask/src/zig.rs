@@ -70,6 +70,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn tools_of_other_versions_are_not_those_that_are_asked_for() {
+        let folder = std::env::temp_dir().join(format!("xtask-zig-{}", std::process::id()));
+        fs::create_dir_all(folder.join("cargo_zigbuild-0.24.1.dist-info")).unwrap();
+        assert!(setup::is_installed(&folder, "cargo-zigbuild==0.24.1"));
+        assert!(!setup::is_installed(&folder, "cargo-zigbuild==0.24.2"));
+        assert!(!setup::is_installed(&folder, "maturin==0.24.1"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn the_newest_symbol_counts() {
         assert_eq!(newest_symbol(b"\0GLIBC_2.2.5\0GLIBC_2.17\0GLIBC_2.9\0"), Some((2, 17)));
         assert_eq!(newest_symbol(b"GLIBC_PRIVATE\0GLIBCXX_3.4"), None);
