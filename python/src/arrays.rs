@@ -14,7 +14,7 @@ use numpy::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{IntoPyDict, PyTuple};
 use stencil::{Dtype, Grid, Shape, Values, with_dtype};
 
 use crate::dlpack::{self, ImportedArray};
@@ -37,7 +37,7 @@ impl<'py> ArrayInput<'py> {
                 return Ok(Self::Array(dlpack::take(array, device)?));
             }
         }
-        Ok(Self::Host(HostArray::read(array)?))
+        Ok(Self::Host(HostArray::read(array, "the array")?))
     }
 }
 
@@ -71,10 +71,10 @@ pub struct HostArray<'py> {
 }
 
 impl<'py> HostArray<'py> {
-    /// Of whatever numpy takes for an array. Whole numbers become f32, those of four and eight bytes f64.
-    pub fn read(array: &Bound<'py, PyAny>) -> PyResult<Self> {
+    /// Of whatever numpy takes for an array. Whole numbers become f32, those of four and eight bytes f64. `what` names it in errors.
+    pub fn read(array: &Bound<'py, PyAny>, what: &str) -> PyResult<Self> {
         let py = array.py();
-        let array = on_the_host(array)?;
+        let array = on_the_host(array, what)?;
         let dtype = if array.cast::<PyArrayDyn<f32>>().is_ok() {
             Dtype::F32
         } else if array.cast::<PyArrayDyn<f64>>().is_ok() {
@@ -111,9 +111,9 @@ impl<'py> HostArray<'py> {
     }
 }
 
-/// A copy of whatever numpy takes for an array.
-pub fn grid(array: &Bound<'_, PyAny>) -> PyResult<Grid> {
-    HostArray::read(array)?.grid()
+/// A copy of whatever numpy takes for an array, which `what` names in errors.
+pub fn grid(array: &Bound<'_, PyAny>, what: &str) -> PyResult<Grid> {
+    HostArray::read(array, what)?.grid()
 }
 
 /// The type that an array of numpy is computed in.
@@ -149,9 +149,9 @@ fn laid_out<'py, T: Element>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
         return Ok(array.clone().into_any());
     }
     let py = array.py();
-    let copied = py.import("numpy")?.call_method1("array", (array, numpy::dtype::<T>(py)))?;
-    // One of Fortran's order keeps it.
-    py.import("numpy")?.call_method1("ascontiguousarray", (copied,))
+    // One of Fortran's order would keep it.
+    let order = [("order", "C")].into_py_dict(py)?;
+    py.import("numpy")?.call_method("array", (array, numpy::dtype::<T>(py)), Some(&order))
 }
 
 /// An array of numpy in C order of so many values of one type, written by `fill`, which is not told what is there before.
@@ -184,15 +184,23 @@ pub fn of_bf16<'py>(bits: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// An array of numpy with the same values, and where it can be with the same memory: of what numpy knows, or of
-/// whatever gives its memory by DLPack.
-fn on_the_host<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = array.py();
-    let numpy = py.import("numpy")?;
-    if array.hasattr("__dlpack_device__")? && !array.hasattr("__array__")? {
-        return numpy.call_method1("from_dlpack", (array,));
+/// An array of numpy with the same values, and where it can be with the same memory: see `stencil/_arrays.py`.
+fn on_the_host<'py>(array: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_exact_instance_of::<PyUntypedArray>() {
+        return Ok(array.clone());
     }
-    numpy.call_method1("asarray", (array,))
+    array.py().import("stencil._arrays")?.call_method1("on_host", (what, array))
+}
+
+/// An array of a grid for those who may lack `ml_dtypes`: of bf16 in f32, which holds each of its values.
+pub fn kept(py: Python<'_>, grid: Grid) -> PyResult<Py<PyAny>> {
+    let Grid { shape, values } = grid;
+    match values {
+        Values::Bf16(values) => {
+            shaped::<f32>(py, values.into_iter().map(f32::from).collect(), shape.axes())
+        }
+        values => array(py, Grid { shape, values }),
+    }
 }
 
 /// An array of a grid, without a copy, but for bf16 without `ml_dtypes`.
@@ -208,7 +216,7 @@ pub fn array(py: Python<'_>, grid: Grid) -> PyResult<Py<PyAny>> {
                 let bits = shaped(py, bytemuck::cast_vec::<bf16, u16>(values), extents)?;
                 bits.call_method1(py, "view", (types.getattr("bfloat16")?,))
             }
-            Err(_) => shaped(py, values.into_iter().map(f32::from).collect(), extents),
+            Err(_) => kept(py, Grid { shape, values: Values::Bf16(values) }),
         },
     }
 }

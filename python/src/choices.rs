@@ -173,7 +173,7 @@ impl Weights {
         if let Ok(name) = weights.extract::<String>() {
             return Ok(Self::Name(name));
         }
-        arrays::grid(weights).map(Self::Values)
+        arrays::grid(weights, "the weights").map(Self::Values)
     }
 
     pub fn stencil(&self, py: Python<'_>) -> PyResult<Stencil> {

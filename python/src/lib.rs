@@ -35,6 +35,7 @@ fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device_array::DeviceArray>()?;
     module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::described, module)?)?;
+    module.add_function(wrap_pyfunction!(recipe::current_folder, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::outline, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::dtype_name, module)?)?;
     module.add_function(wrap_pyfunction!(ndimage::filter, module)?)?;

@@ -100,7 +100,7 @@ fn compute<I: Element + Value, O: Element + Value>(
         return Err(PyValueError::new_err(text));
     }
     let (input, output) = (input.as_slice()?, output.as_slice_mut()?);
-    let pool = process::pool()?;
+    let pool = process::pool(py)?;
     py.detach(|| match pool {
         None => filter.run(input, output),
         Some(pool) => pool.install(|| filter.run(input, output)),

@@ -102,7 +102,10 @@ pub fn take(py: Python<'_>, sweeps: &Sweeps, array: &HostArray<'_>) -> PyResult<
             return array.values(|from: &[T]| into(py, sweeps, from, to))?;
         }
         let grid = array.grid()?;
-        let stored = py.detach(|| pooled(|| grid.stored_as(dtype)))?;
+        let stored = {
+            let pool = process::pool(py)?;
+            py.detach(|| pooled(pool.as_deref(), || grid.stored_as(dtype)))
+        };
         let stored = stored.map_err(|error| errors::raised(py, &error))?;
         into(py, sweeps, stored.as_slice().expect("values of the type"), to)
     }))
@@ -114,7 +117,7 @@ pub fn into<T: Stored>(py: Python<'_>, sweeps: &Sweeps, from: &[T], to: &mut [T]
         let taken = sweeps.take(from, to, &mut || Ok(()));
         return taken.map_err(|error| errors::raised(py, &error));
     }
-    if let Some(pool) = process::pool()? {
+    if let Some(pool) = process::pool(py)? {
         return in_a_child(py, &pool, |go_on| sweeps.take(from, to, go_on));
     }
     let (mut raised, mut looked) = (None, Instant::now());
@@ -179,9 +182,9 @@ fn in_a_child(
 }
 
 /// Does something with the threads that this process has.
-fn pooled<R: Send>(work: impl FnOnce() -> R + Send) -> PyResult<R> {
-    Ok(match process::pool()? {
+fn pooled<R: Send>(pool: Option<&ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
+    match pool {
         None => work(),
         Some(pool) => pool.install(work),
-    })
+    }
 }

@@ -73,7 +73,7 @@ enum Value {
 /// Where a system is described: `(place, text, folder)` of the name of an example, a path that ends in `.toml`, or the text itself.
 #[pyfunction]
 pub fn described(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(String, String, PathBuf)> {
-    let here = PathBuf::new();
+    let here = current_folder();
     let text: String = match source.extract() {
         Ok(text) => text,
         Err(_) => {
@@ -102,9 +102,17 @@ pub fn described(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(String,
 fn read(py: Python<'_>, path: &Path) -> PyResult<(String, String, PathBuf)> {
     let bytes = std::fs::read(path)
         .map_err(|source| errors::raised(py, &Error::Read { path: path.to_owned(), source }))?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    // Of a name alone the parent is an empty path, which stands for the current folder.
+    let folder = current_folder().join(path.parent().unwrap_or(Path::new("")));
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok((path.display().to_string(), text, std::path::absolute(&folder).unwrap_or(folder)))
+    Ok((path.display().to_string(), text, folder))
+}
+
+/// The folder that relative names of files are of now. It may be another one later.
+#[pyfunction]
+pub fn current_folder() -> PathBuf {
+    // Where it is gone, so are its files.
+    std::env::current_dir().unwrap_or_default()
 }
 
 impl Recipe {
@@ -143,10 +151,11 @@ impl Recipe {
         own.into_pyobject(py)
     }
 
-    /// With another value of a constant.
-    pub fn parameter(&mut self, name: &str, value: String) {
-        let (name, values) = (name.to_owned(), vec![Value::Text(value)]);
-        self.give(Given { what: What::Parameter, name, values });
+    /// With other values of constants.
+    pub fn parameters(&mut self, all: Vec<(String, String)>) {
+        for (name, value) in all {
+            self.give(Given { what: What::Parameter, name, values: vec![Value::Text(value)] });
+        }
     }
 
     fn give(&mut self, given: Given) {
@@ -157,17 +166,26 @@ impl Recipe {
     /// The system.
     pub fn system(&self) -> Result<System, Error> {
         let mut description = Description::parse(&self.place, &self.text)?;
+        let mut new = Vec::new();
         for given in &self.given {
-            given.put(&mut description)?;
+            if given.put(&mut description)? {
+                new.push(&given.name);
+            }
         }
-        System::new(&description, &self.folder)
+        let system = System::new(&description, &self.folder)?;
+        for name in new {
+            description.check_reads(name, &self.folder)?;
+        }
+        Ok(system)
     }
 }
 
 impl Given {
-    fn put(&self, to: &mut Description) -> Result<(), Error> {
+    /// Returns whether it is of a coefficient that was not there before.
+    fn put(&self, to: &mut Description) -> Result<bool, Error> {
         let name = self.name.as_str();
         let first = || match self.values.first() {
+            Some(value) if name.is_empty() => value.start("the solid points"),
             Some(value) => value.start(&format!("what is given for '{name}'")),
             None => StartText::from(0.0),
         };
@@ -191,7 +209,7 @@ impl Given {
                 let place = format!("the values before the start of '{name}'");
                 to.set_before(name, self.values.iter().map(|value| value.start(&place)).collect())?;
             }
-            What::Coefficient => to.set_coefficient(name, first()),
+            What::Coefficient => return Ok(to.set_coefficient(name, first())),
             What::Boundary => to.set_boundary(name, text("boundary").as_str())?,
             What::Keep => to.set_keep(name, first())?,
             What::Solid => to.solid = Some(first()),
@@ -204,7 +222,7 @@ impl Given {
             What::Dt => to.dt = text("dt"),
             What::Dtype => to.dtype = text("dtype").as_str().parse().unwrap_or(Dtype::F32),
         }
-        Ok(())
+        Ok(false)
     }
 }
 
@@ -219,7 +237,7 @@ impl Value {
     fn written<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Self::Text(text) => Ok(text.into_pyobject(py)?.into_any()),
-            Self::Grid(grid) => Ok(arrays::array(py, Grid::clone(grid))?.into_bound(py)),
+            Self::Grid(grid) => Ok(arrays::kept(py, Grid::clone(grid))?.into_bound(py)),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::check::verify::Verify;
@@ -79,27 +80,36 @@ fn by_session(
     (steps, verify): (usize, Verify),
 ) -> PyResult<Py<PyAny>> {
     let stencil = weights.stencil(py)?;
-    // Nobody goes back to the input, but who searches for the step at which values outgrew their type.
-    for drops_input in [verify == Verify::Off, false] {
+    let run = |drops_input| {
         let (grid, stencil, choices) = (array.grid()?, stencil.clone(), choices.clone());
-        let computed = worker::once(py, move |control| {
+        worker::once(py, move |control| {
             let job = checked(choices.job(stencil, grid.shape, grid.dtype(), steps)?)?;
             let engine = choices.engine;
             let (verify, time) = (Some(verify), Time::Off);
             let options =
                 Options { engine, verify, time, drops_input, control, ..Options::default() };
             match computed(job, options, grid) {
-                Err(Error::Overflow { step, finite, .. }) if drops_input && finite + 1 < step => {
-                    Ok(None)
-                }
-                other => other.map(Some),
+                Err(error @ Error::Overflow { .. }) => Ok(Err(error)),
+                other => other.map(Ok),
             }
-        })?;
-        if let Some(grid) = computed {
-            return arrays::array(py, grid);
-        }
+        })
+    };
+    // Nobody goes back to the input, but who searches for the step at which values outgrew their type.
+    let error = match run(verify == Verify::Off)? {
+        Ok(grid) => return arrays::array(py, grid),
+        Err(error) => error,
+    };
+    let Error::Overflow { step, finite, .. } = error else { unreachable!("no other is given") };
+    if verify != Verify::Off || finite + 1 == step {
+        return Err(errors::raised(py, &error));
     }
-    unreachable!("the second time an error is told")
+    // Whatever becomes of the search, the first run overflowed.
+    let told = match run(false) {
+        Ok(Err(narrower)) => narrower,
+        Err(stopped) if !stopped.is_instance_of::<PyException>(py) => return Err(stopped),
+        Ok(Ok(_)) | Err(_) => error,
+    };
+    Err(errors::raised(py, &told))
 }
 
 /// The grid after all steps of a job.

@@ -15,7 +15,7 @@ pub fn written(py: Python<'_>, left: SystemState) -> PyResult<Bound<'_, PyDict>>
     let dict = PyDict::new(py);
     let fields = fields
         .into_iter()
-        .map(|(ArrayName { field, level }, grid)| Ok((field, level, arrays::array(py, grid)?)));
+        .map(|(ArrayName { field, level }, grid)| Ok((field, level, arrays::kept(py, grid)?)));
     dict.set_item("step", step)?;
     dict.set_item("arrays", fields.collect::<PyResult<Vec<_>>>()?)?;
     dict.set_item("records", rows(py, records)?)?;
@@ -29,9 +29,9 @@ pub fn written(py: Python<'_>, left: SystemState) -> PyResult<Bound<'_, PyDict>>
 pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<SystemState> {
     let item = |name: &str| dict.as_any().get_item(name);
     let fields: Vec<(String, usize, Bound<'_, PyAny>)> = item("arrays")?.extract()?;
-    let fields = fields
-        .into_iter()
-        .map(|(field, level, array)| Ok((ArrayName { field, level }, arrays::grid(&array)?)));
+    let fields = fields.into_iter().map(|(field, level, array)| {
+        Ok((ArrayName { field, level }, arrays::grid(&array, "an array of the state")?))
+    });
     let table = |name: &str| item(name)?.call_method0("tolist")?.extract::<Vec<Vec<f64>>>();
     Ok(SystemState {
         step: item("step")?.extract()?,

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use stencil::Simulation;
 use stencil::engine::EngineRequest;
+use stencil::{Error, Simulation};
 
 use crate::choices::named;
 use crate::computation::Computation;
@@ -23,27 +23,42 @@ pub struct PySystem {
 
 #[pymethods]
 impl PySystem {
-    /// `recipe` is what [`Recipe::read`] takes, `left` what `_state` gave.
+    /// `recipe` is what [`Recipe::read`] takes, `left` what `_state` gave; or a system to be copied as it stands, whose given arrays
+    /// both have then.
     #[new]
     #[pyo3(signature = (recipe, engine, every, left = None))]
     fn new(
         py: Python<'_>,
-        recipe: &Bound<'_, PyTuple>,
+        recipe: &Bound<'_, PyAny>,
         engine: &Bound<'_, PyAny>,
         every: Option<Bound<'_, PyAny>>,
         left: Option<Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let engine: EngineRequest = named("engine", engine)?;
         let every = every.map(|every| count("totals_every", &every, 1)).transpose()?;
-        let recipe = Recipe::read(recipe)?;
-        let left = left.map(|left| state::read(&left)).transpose()?;
+        let (recipe, left) = match recipe.cast::<Self>() {
+            Ok(other) => {
+                let other = other.borrow();
+                let state = other.as_super().worker().ask(py, Simulation::state)?;
+                (other.recipe(), Some(state))
+            }
+            Err(_) => {
+                let left = left.map(|left| state::read(&left)).transpose()?;
+                (Recipe::read(recipe.cast()?)?, left)
+            }
+        };
         let made = recipe.clone();
         let worker = Worker::start(py, move |control| {
-            let mut builder = Simulation::of(&made.system()?).engine(engine).control(control);
+            let system = made.system()?;
+            let mut builder = Simulation::of(&system).engine(engine).control(control);
             if let Some(every) = every {
                 builder = builder.series(every);
             }
-            if let Some(left) = left {
+            if let Some(mut left) = left {
+                // Those of bf16 are kept as f32.
+                let arrays = left.arrays.into_iter();
+                let stored = arrays.map(|(name, grid)| Ok((name, grid.stored_as(system.dtype())?)));
+                left.arrays = stored.collect::<Result<_, Error>>()?;
                 builder = builder.state(left);
             }
             builder.build()
@@ -54,15 +69,21 @@ impl PySystem {
 
     /// What it is made of.
     fn _recipe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.recipe.lock().unwrap_or_else(PoisonError::into_inner).written(py)
+        self.recipe().written(py)
     }
 
-    /// Gives a constant another value, an expression.
-    fn _set_parameter(own: PyRef<'_, Self>, name: String, value: String) -> PyResult<()> {
-        let (py, computation) = (own.py(), own.as_super());
-        let (to, text) = (name.clone(), value.clone());
-        computation.worker().ask(py, move |simulation| simulation.set_parameter(&to, text))?;
-        own.recipe.lock().unwrap_or_else(PoisonError::into_inner).parameter(&name, value);
+    /// Gives constants other values, expressions: all of them or none.
+    fn _set_parameters(own: PyRef<'_, Self>, all: Vec<(String, String)>) -> PyResult<()> {
+        let (py, computation, values) = (own.py(), own.as_super(), all.clone());
+        computation.worker().ask(py, move |simulation| simulation.set_parameters(&values))?;
+        own.recipe.lock().unwrap_or_else(PoisonError::into_inner).parameters(all);
         Ok(())
+    }
+}
+
+impl PySystem {
+    /// A copy, which shares given arrays.
+    fn recipe(&self) -> Recipe {
+        self.recipe.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

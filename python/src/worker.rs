@@ -81,7 +81,7 @@ impl<T: 'static> Worker<T> {
             Err(error) => drop(made.send(Err(error))),
         };
         let thread = thread::Builder::new().name("stencil".into());
-        let thread = match process::pool()? {
+        let thread = match process::own_pool()? {
             None => thread.spawn(work)?,
             Some(pool) => thread.spawn(move || pool.install(work))?,
         };
@@ -149,7 +149,21 @@ pub fn once<R: Send + 'static>(
     py: Python<'_>,
     task: impl FnOnce(Control) -> Result<R, Error> + Send + 'static,
 ) -> PyResult<R> {
-    Worker::start(py, Ok)?.ask(py, |control: &mut Control| task(control.clone()))
+    let stop = Arc::new(AtomicBool::new(false));
+    let control = Control { stop: Stop::from(Arc::clone(&stop)), progress: None };
+    let (done, answer) = mpsc::channel();
+    let pool = process::pool(py)?;
+    let thread = thread::Builder::new().name("stencil".into()).spawn(move || {
+        let work = move || task(control);
+        // Where nobody waits any more, nobody is told.
+        let _ = done.send(match pool {
+            None => work(),
+            Some(pool) => pool.install(work),
+        });
+    })?;
+    let outcome = wait(py, &stop, answer, |_| Ok(()));
+    let _ = thread.join();
+    outcome
 }
 
 /// Waits for an answer without Python's lock. Ctrl-C, or whatever else a handler of a signal raises, asks for an end,

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from . import _describe, _shown, _stencil
-from ._fields import Field, Parameters, on_gpu, on_host
+from ._arrays import on_gpu, on_host
+from ._fields import Field, Parameters, numbers
 from .errors import InputError
 
 
@@ -111,7 +112,7 @@ class _Computation:
         if not on_gpu(value):
             if callable(value) and not hasattr(value, "__array__"):
                 value = self._evaluated(name, level, value)
-            value = on_host(f"the field '{name}'", value)
+            value = numbers(f"the field '{name}'", value)
             if value.shape != self.shape:
                 try:
                     value = np.broadcast_to(value, self.shape)
@@ -253,8 +254,9 @@ class _Computation:
         """The fields as an `xarray.Dataset`, with coordinates from the spacing (of a `Simulation` 1), `step` and `time`.
 
         Needs the package `xarray`, of which this one does not depend. What receivers recorded is `records`, over
-        `record_time` and `receiver`; rows of totals (`totals_every`) are `total_NAME` over `total_time`. Raises `ImportError`
-        without `xarray`.
+        `record_time` and `receiver`; rows of totals (`totals_every`) are `total_NAME` over `total_time`. The axes keep their
+        names, and then fields do: whatever else is called the same has a `_` after its name, a field `x` is `x_`. Raises
+        `ImportError` without `xarray`.
 
             >>> import stencil
             >>> spots = stencil.System("gray-scott", size=(32, 48), spacing=0.5, engine="cpu")
@@ -268,19 +270,20 @@ class _Computation:
         axes = ("z", "y", "x")[3 - len(shape) :]
         spacing = about["spacing"] or [1.0] * len(shape)
         coordinates = {name: np.arange(extent) * own for name, extent, own in zip(axes, shape, spacing, strict=True)}
-        variables = {name: (axes, self.field(name)) for name in self.fields}
+        taken = _shown.Names(axes)
+        variables = {taken.free(name): (axes, self.field(name)) for name in self.fields}
         if about["receivers"]:
-            rows = self.records()
-            variables["records"] = (("record_time", "receiver"), rows[:, 1:])
-            coordinates["record_time"] = rows[:, 0]
-            places = [f"{name}[{' '.join(f'{each:g}' for each in at)}]" for name, at in about["receivers"]]
-            coordinates["receiver"] = places
+            rows, time, place = self.records(), taken.free("record_time"), taken.free("receiver")
+            variables[taken.free("records")] = ((time, place), rows[:, 1:])
+            coordinates[time] = rows[:, 0]
+            coordinates[place] = [f"{name}[{' '.join(f'{each:g}' for each in at)}]" for name, at in about["receivers"]]
         series = self._series()
         if len(series):
-            coordinates["total_time"] = series[:, 1]
-            coordinates["total_step"] = ("total_time", series[:, 0].astype(np.int64))
+            time = taken.free("total_time")
+            coordinates[time] = series[:, 1]
+            coordinates[taken.free("total_step")] = (time, series[:, 0].astype(np.int64))
             for number, name in enumerate(about["totals"]):
-                variables[f"total_{name}"] = ("total_time", series[:, 2 + number])
+                variables[taken.free(f"total_{name}")] = (time, series[:, 2 + number])
         facts = {"step": self.steps, "time": self.time, "title": about["title"]}
         return xarray.Dataset(variables, coordinates, {name: each for name, each in facts.items() if each != ""})
 
@@ -341,9 +344,11 @@ class Simulation(_Computation, _stencil.Simulation):
     ):
         boundary = dict(boundary) if isinstance(boundary, dict) else boundary
         options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
+        if not isinstance(weights, str):
+            # Of its own: what was given may change.
+            weights = np.array(on_host("the weights", weights))
         own = super().__new__(cls, weights, u, portions, options)
-        # Of its own: what was given may change.
-        own._asked = (weights if isinstance(weights, str) else np.array(weights), portions, options)
+        own._asked = (weights, portions, options)
         return own
 
     def __repr__(self):
@@ -358,13 +363,16 @@ class Simulation(_Computation, _stencil.Simulation):
 
     def __reduce__(self):
         weights, portions, options = self._asked
-        return _simulation, (type(self), weights, portions, options, self.field(), self.steps)
+        u, dtype = self.field(), self.report()["dtype"]
+        if dtype == "bf16":
+            # Whoever reads this may lack the package that has the type.
+            u = u.astype(np.float32)
+        return _simulation, (type(self), weights, portions, options, u, self.steps, dtype)
 
 
-def _simulation(cls, weights, portions, options, u, steps):
+def _simulation(cls, weights, portions, options, u, steps, dtype):
     """A simulation as another one stands."""
-    # Of tf32 and bf16 the values are those of f32.
-    own = _stencil.Simulation.__new__(cls, weights, u, portions, options, steps)
+    own = _stencil.Simulation.__new__(cls, weights, u, portions, {**options, "dtype": dtype}, steps)
     own._asked = (weights, portions, options)
     return own
 
@@ -473,9 +481,9 @@ class System(_Computation, _stencil.System):
         }
         return own
 
-    def _changed(self, name):
+    def _changed(self, names):
         # Of its own: copies share what was asked.
-        self._asked = {**self._asked, "parameters": self._asked["parameters"] | {name}}
+        self._asked = {**self._asked, "parameters": self._asked["parameters"].union(names)}
 
     @property
     def parameters(self):
@@ -484,7 +492,7 @@ class System(_Computation, _stencil.System):
         Fields, and what they were in earlier steps, stay; whatever is made of a constant is computed anew: other constants,
         coefficients, the spacing, the time step. `time` goes on from where it is. Raises `InputError` for a name that no constant
         has, and for a value with which the system makes no sense: it is then as it was. `system.parameters = {…}` and
-        `update` change several, one after the other; none of them where one of the names is unknown.
+        `update` change several at once, all of them or none.
 
             >>> import stencil
             >>> spots = stencil.System("gray-scott", size=(32, 48), engine="cpu")
@@ -502,7 +510,8 @@ class System(_Computation, _stencil.System):
         self.parameters.update(values)
 
     def series(self):
-        """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total.
+        """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total; a total of
+        such a name has a `_` after it.
 
             >>> import stencil
             >>> falling = stencil.System({
@@ -512,7 +521,8 @@ class System(_Computation, _stencil.System):
             >>> falling.series()["mass"].tolist()
             [4.0, 1.0, 0.25]
         """
-        rows, names = self._series(), ["step", "time", *self._about()["totals"]]
+        taken = _shown.Names(["step", "time"])
+        rows, names = self._series(), ["step", "time", *map(taken.free, self._about()["totals"])]
         types = [(name, np.int64 if number == 0 else np.float64) for number, name in enumerate(names)]
         found = np.zeros(len(rows), types)
         for number, name in enumerate(names):
@@ -525,6 +535,12 @@ class System(_Computation, _stencil.System):
         given = {name: value for name, value in self.parameters.items() if name in asked["parameters"]}
         parameters = [f"parameters={given!r}"] if given else []
         return f"System({', '.join([asked['source'], *parameters, *asked['said']])})"
+
+    def copy(self):
+        # Without arrays of numpy between them, and with the given arrays of this one.
+        return _system(type(self), self, self._asked, None)
+
+    copy.__doc__ = _Computation.copy.__doc__
 
     def __reduce__(self):
         return _system, (type(self), self._recipe(), self._asked, self._state())

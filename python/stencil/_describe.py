@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from . import _stencil
+from ._arrays import on_gpu, on_host
 from ._fields import number
 from .errors import InputError
 
@@ -24,35 +25,33 @@ def recipe(source, *, parameters, fields, coefficients, solid, size, spacing, dt
     """The recipe of a system."""
     given = []
     if isinstance(source, Mapping):
-        place, folder = "the description", ""
+        place, folder = "the description", _stencil.current_folder()
         text, infers_dtype = _of_dict(source, given)
     else:
         place, text, folder = _stencil.described(source)
         infers_dtype = False
     for name, value in _items("parameters", parameters):
-        given.append(("parameter", name, [number(f"parameters[{name!r}]", value)]))
+        _give(given, "parameter", name, [number(f"parameters[{name!r}]", value)])
     for name, value in _items("fields", fields):
         _of_field(name, value, given)
     for name, value in _items("coefficients", coefficients):
         _of_coefficient(name, value, given)
     if solid is not None:
-        given.append(("solid", "", [solid]))
+        _give(given, "solid", "", [solid])
     if dt is not None:
-        given.append(("dt", "", [number("dt", dt)]))
+        _give(given, "dt", "", [number("dt", dt)])
     if spacing is not None:
-        several = spacing if isinstance(spacing, (list, tuple, np.ndarray)) else [spacing]
-        given.append(("spacing", "", [number("spacing", each) for each in several]))
+        _give(given, "spacing", "", [number("spacing", each) for each in _several("spacing", spacing)])
     if size is not None:
-        several = size if isinstance(size, (list, tuple, np.ndarray)) else [size]
-        given.append(("size", "", [str(_stencil.Computation._count("size", each, 1)) for each in several]))
+        several = _several("size", size)
+        _give(given, "size", "", [str(_stencil.Computation._count("size", each, 1)) for each in several])
     elif shape := _shape(given):
-        given.append(("size", "", [str(extent) for extent in shape]))
+        _give(given, "size", "", [str(extent) for extent in shape])
     if dtype is not None:
-        given.append(("dtype", "", [_stencil.dtype_name(dtype)]))
+        _give(given, "dtype", "", [_stencil.dtype_name(dtype)])
     elif infers_dtype and (own := _widest(given)):
-        given.append(("dtype", "", [own]))
-    return _called((place, text, folder, [(what, name, [_value(what, name, each) for each in values])
-                                          for what, name, values in given]))  # fmt: skip
+        _give(given, "dtype", "", [own])
+    return _called((place, text, folder, given))
 
 
 def coordinates(shape, spacing):
@@ -71,7 +70,7 @@ def evaluated(what, function, known, shape):
         help = f"name its arguments after coordinates: of {axes} those that it needs, as in lambda {axes}: …"
         raise InputError(text, "input", {}, help)
     places, names = asked
-    values = np.asarray(function(*(known[name] for name in places), **{name: known[name] for name in names}))
+    values = on_host(what, function(*(known[name] for name in places), **{name: known[name] for name in names}))
     if values.dtype.kind in "biuO":
         try:
             values = values.astype(np.float64)
@@ -141,7 +140,7 @@ def _of_dict(source, given):
     tables = {key: value for key, value in source.items() if value is not None}
     grid = dict(_table("grid", tables.get("grid", {})))
     if not _is_plain(grid.get("solid")):
-        given.append(("solid", "", [grid.pop("solid")]))
+        _give(given, "solid", "", [grid.pop("solid")])
     infers_dtype = "dtype" not in grid
     if not isinstance(grid.get("dtype", ""), str):
         grid["dtype"] = _stencil.dtype_name(grid["dtype"])
@@ -175,30 +174,30 @@ def _of_dict(source, given):
 def _without_arrays(kind, name, table, given):
     start = table.get("start")
     if not _is_plain(start):
-        given.append(("start", name, [start]))
+        _give(given, "start", name, [start])
         table["start"] = 0
     if kind == "field":
         if not _is_plain(table.get("keep")):
-            given.append(("keep", name, [table.pop("keep")]))
+            _give(given, "keep", name, [table.pop("keep")])
         before = table.get("before")
         several = list(before) if isinstance(before, (list, tuple)) else [before]
         if not all(_is_plain(each) for each in several):
-            given.append(("before", name, several))
+            _give(given, "before", name, several)
             del table["before"]
     return table
 
 
 def _of_field(name, value, given):
     if not isinstance(value, Mapping):
-        given.append(("start", name, [value]))
+        _give(given, "start", name, [value])
         return
     for key, each in value.items():
         if key in ("start", "keep"):
-            given.append((key, name, [each]))
+            _give(given, key, name, [each])
         elif key == "before":
-            given.append((key, name, list(each) if isinstance(each, (list, tuple)) else [each]))
+            _give(given, key, name, list(each) if isinstance(each, (list, tuple)) else [each])
         elif key == "boundary":
-            given.append((key, name, [str(each)]))
+            _give(given, key, name, [str(each)])
         else:
             text = f"fields[{name!r}]: there is no key '{key}' here"
             raise InputError(text, "input", {}, "it may be start, before, keep, boundary")
@@ -210,15 +209,19 @@ def _of_coefficient(name, value, given):
         if key not in ("start", "boundary"):
             text = f"coefficients[{name!r}]: there is no key '{key}' here"
             raise InputError(text, "input", {}, "it may be start, boundary")
-        given.append(("coefficient" if key == "start" else key, name, [str(each) if key == "boundary" else each]))
+        _give(given, "coefficient" if key == "start" else key, name, [str(each) if key == "boundary" else each])
 
 
 def _places(key, table):
     """A table for each place of an array with a row for each."""
     at = table.get("at") if isinstance(table, Mapping) else None
-    if at is None or isinstance(at, str) or np.ndim(at) < 2:
+    if at is None or isinstance(at, str):
         return [table]
-    return [{**table, "at": list(row)} for row in at]
+    array = on_host(f"the places of {key}", at)
+    rows = at if isinstance(at, (list, tuple)) else array
+    if array.ndim < 2:
+        return [{**table, "at": list(rows) if array.ndim else at}]
+    return [{**table, "at": list(row)} for row in rows]
 
 
 def _is_plain(value):
@@ -226,19 +229,26 @@ def _is_plain(value):
     return value is None or isinstance(value, (str, int, float, np.number)) and not callable(value)
 
 
-def _is_array(value):
-    return hasattr(value, "shape") and getattr(value, "shape", ()) != () or isinstance(value, (list, tuple))
+def _give(given, what, name, values):
+    given.append((what, name, [_value(what, name, each) for each in values]))
 
 
 def _value(what, name, value):
     """A text, an array or a function as the library takes it."""
-    if isinstance(value, str) or callable(value):
+    if isinstance(value, str) or callable(value) or on_gpu(value):
         return value
     if _is_plain(value) and value is not None:
         return number(name or what, value)
-    if isinstance(value, np.generic) or (hasattr(value, "shape") and value.shape == ()):
-        return number(name or what, value.item())
-    return value
+    value = on_host(f"the {what} of '{name}'" if name else what, value)
+    return number(name or what, value.item()) if value.shape == () and value.dtype != object else value
+
+
+def _several(what, value):
+    """One value, or those of a list or an array."""
+    is_array = hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+    if isinstance(value, (str, np.generic)) or not is_array:
+        return value if isinstance(value, (list, tuple)) else [value]
+    return on_host(what, value).reshape(-1)
 
 
 def _items(argument, value):
@@ -258,13 +268,13 @@ def _table(what, value):
 
 
 def _arrays(given, *whats):
-    return [each for what, _, values in given if what in whats for each in values if _is_array(each)]
+    return [each for what, _, values in given if what in whats for each in values if getattr(each, "shape", ())]
 
 
 def _shape(given):
     """The extents of the first array that is given for a grid."""
     for each in _arrays(given, "start", "before", "coefficient", "solid", "keep"):
-        return tuple(np.shape(each)) if isinstance(each, (list, tuple)) else tuple(each.shape)
+        return tuple(each.shape)
     return None
 
 
@@ -314,10 +324,10 @@ def _quoted(text):
 
 
 def _toml(path, value):
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    elif isinstance(value, np.generic):
+    if isinstance(value, np.generic):
         value = value.item()
+    elif hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        value = on_host(".".join(map(str, path)), value).tolist()
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -5,30 +5,13 @@ from collections.abc import MutableMapping
 
 import numpy as np
 
+from ._arrays import on_gpu, on_host
 from .errors import InputError
 
-_CUDA = 2
 
-
-def on_gpu(value):
-    """Whether it is an array in the memory of a GPU."""
-    device = getattr(value, "__dlpack_device__", None)
-    return device is not None and device()[0] == _CUDA
-
-
-def on_host(what, value):
-    """Values as an array of numpy."""
-    if on_gpu(value):
-        if not callable(getattr(value, "numpy", None)) or hasattr(value, "__array__"):
-            text = f"an array of a GPU is given for {what}"
-            raise InputError(text, "input", {}, "set the whole field with it, or copy it to the host first, as by tensor.cpu()")
-        value = value.numpy()
-    elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-        value = np.from_dlpack(value)
-    try:
-        found = np.asarray(value)
-    except ValueError as error:
-        raise InputError(f"{what}: {error}", "input", {}, "give an array, or a number") from None
+def numbers(what, value):
+    """Values of a field as an array of numpy, whatever has none refused."""
+    found = on_host(what, value)
     if found.dtype.kind in "SUT":
         text = f"the text {value!r} is given for {what}" if isinstance(value, str) else f"texts are given for {what}"
         help = "an expression is for the start, as in System(…, fields={…}): give a function, as lambda x: …, or an array"
@@ -119,7 +102,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         if whole and on_gpu(value) and tuple(value.shape) == self.shape:
             self._of._set(self._name, self._level, value)
             return
-        values, given = self.__array__(), on_host(name, value)
+        values, given = self.__array__(), numbers(name, value)
         try:
             values[key] = given
         except ValueError:
@@ -198,13 +181,11 @@ class Parameters(MutableMapping):
         self.update({name: value})
 
     def update(self, other=(), /, **more):
-        """Gives several constants other values, one after the other; where one of the names is unknown, none of them."""
+        """Gives several constants other values at once; where one of them makes no sense, none of them."""
         given = {name: number(f"parameters[{name!r}]", value) for name, value in dict(other, **more).items()}
-        known = self._of._parameters()
-        # What is unknown comes first: it is refused with a word of what is known.
-        for name in sorted(given, key=lambda name: name in known):
-            self._of._set_parameter(name, given[name])
-            self._of._changed(name)
+        if given:
+            self._of._set_parameters(list(given.items()))
+            self._of._changed(given)
 
     def __delitem__(self, name):
         raise TypeError(f"the parameter '{name}' is part of the system\nhelp: give it another value")

@@ -52,6 +52,20 @@ class Meter:
         return f'<progress value="{done}" max="{max(self.steps, 1)}"></progress> {self._numbers(done)}'
 
 
+class Names:
+    """Names that are taken."""
+
+    def __init__(self, taken):
+        self.taken = set(taken)
+
+    def free(self, name):
+        """The name, with as many `_` after it as make it another one than those before."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+
 class _Html:
     def __init__(self, text):
         self.text = text

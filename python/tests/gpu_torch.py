@@ -160,11 +160,17 @@ def times(driver):
     gigabytes = u.nbytes / 1e9
     on_gpu = stencil.Simulation("star2d1r", producer, engine="cuda", portions=10)
     on_host = stencil.Simulation("star2d1r", u, engine="cuda", portions=10)
+    heat = {"stencils": {"laplace": {"derivative": "laplace", "order": 2}}, "grid": {"dtype": "f32"}}
+    system = stencil.System({**heat, "fields": {"u": {"start": u, "next": "u + 0.1*laplace(u)"}}}, engine="cuda")
     for what, work in [
         ("Simulation of an array of the GPU", lambda: stencil.Simulation("star2d1r", producer, engine="cuda")),
         ("Simulation of an array of numpy", lambda: stencil.Simulation("star2d1r", u, engine="cuda")),
         ("field(device='cuda')", lambda: on_gpu.field(device="cuda")),
         ("field()", lambda: on_host.field()),
+        ("Field of a System, of an array of the GPU", lambda: system.__setitem__("u", producer)),
+        ("Field of a System, of an array of numpy", lambda: system.__setitem__("u", u)),
+        ("field(device='cuda') of a System", lambda: system.field("u", device="cuda")),
+        ("field() of a System", lambda: system.field("u")),
     ]:
         took = seconds(work)
         print(f"{what}: {1e3 * took:.2f} ms, {gigabytes / took:.1f} GB/s of {u.shape} {u.dtype}")
@@ -224,6 +230,19 @@ def with_torch(driver):
             ok("torch: told", refused)
         else:
             raise AssertionError("taken")
+    for weights in [kernel[0, 0], kernel[0, 0].float()]:
+        try:
+            stencil.run(weights, torch.rand(30, 40, device="cuda"), 1)
+        except stencil.InputError as refused:
+            ok("torch: told", refused)
+        else:
+            raise AssertionError("taken")
+        here = stencil.run(weights.cpu(), np.ones((30, 40), "f4"), 1, engine="cpu")
+        assert (here == stencil.run("star2d2r", np.ones((30, 40), "f4"), 1, engine="cpu")).all()
+    try:
+        stencil.Simulation("star2d1r", torch.ones(30, 40, dtype=torch.bfloat16))
+    except stencil.InputError as refused:
+        ok("torch: told", refused)
     if torch.cuda.device_count() > 1:
         try:
             stencil.run("star2d1r", torch.rand(30, 40, device="cuda:1"), 1)

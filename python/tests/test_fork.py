@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import pickle
+import signal
 import time
 
 import numpy as np
@@ -94,26 +95,78 @@ def test_a_child_computes_what_its_parent_computes(name):
     np.testing.assert_array_equal(in_a_child(called, name), expected)
 
 
-def test_children_compute_at_a_time_and_leave_no_threads():
+def test_children_compute_at_a_time_with_threads_that_they_make_once():
     run()
     with multiprocessing.get_context("fork").Pool(3) as pool:
-        found = [pool.apply_async(run_and_count_threads) for _ in range(6)]
-        counts = [each.get(SECONDS) for each in found]
-    # Those of a pool end with its computation.
-    assert max(counts) <= 2, counts
+        found = [pool.apply_async(run_and_list_threads) for _ in range(6)]
+        listed = [each.get(SECONDS) for each in found]
+    for first, last in listed:
+        assert first == last and len(first) <= 1 + len(os.sched_getaffinity(0)), listed
 
 
-def run_and_count_threads():
-    for _ in range(3):
-        run_as("f4")
-    # A thread that has ended may still be listed for a moment.
-    return min(count_threads(pause) for pause in [0, 0.01, 0.1])
+def run_and_list_threads():
+    """The threads after some calls, and after more of all kinds."""
+    swept(), run_as("f4")
+    first = threads()
+    for _ in range(5):
+        swept(), run_as("f4"), rounded(), simulation(), stencil.ndimage.gaussian_filter(noise(300, 300), 2)
+    return first, threads()
 
 
-def count_threads(pause):
-    time.sleep(pause)
+def threads():
+    """Those that stay: one that has ended may still be listed for a moment."""
     listed = "/proc/self/task"
-    return len(os.listdir(listed)) if os.path.exists(listed) else 1
+    if not os.path.exists(listed):
+        return set()
+    found = set(os.listdir(listed))
+    for _ in range(5):
+        time.sleep(0.02)
+        found &= set(os.listdir(listed))
+    return found
+
+
+def swept_for_ever():
+    weights, u = np.full((21, 21), 1 / 441), np.ones((4000, 4000))
+    while True:
+        stencil.run(weights, u, 16, boundary="periodic", engine="cpu")
+
+
+LONG = {
+    "swept": swept_for_ever,
+    "session": lambda: stencil.run("star2d1r", noise(2000, 2000), 10**9, engine="cpu"),
+    "simulation": lambda: stencil.Simulation("star2d1r", noise(200, 300), engine="cpu").step(10**9),
+    "system": lambda: stencil.System("gray-scott", engine="cpu").step(10**9),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_ends_what_a_child_computes(name):
+    run()
+    ready, told = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            os.write(told, b"1")
+            LONG[name]()
+        except KeyboardInterrupt:
+            # The process still computes.
+            status = 7 if swept().shape == (700, 900) else 2
+        finally:
+            os._exit(status)
+    os.read(ready, 1)
+    time.sleep(0.5)
+    os.kill(pid, signal.SIGINT)
+    start, ended = time.monotonic(), (0, 0)
+    while ended[0] == 0 and time.monotonic() - start < SECONDS:
+        time.sleep(0.02)
+        ended = os.waitpid(pid, os.WNOHANG)
+    if ended[0] == 0:
+        os.kill(pid, signal.SIGKILL)
+        ended = os.waitpid(pid, 0)
+    os.close(ready), os.close(told)
+    assert os.waitstatus_to_exitcode(ended[1]) == 7
 
 
 def nested():

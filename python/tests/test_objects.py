@@ -381,7 +381,7 @@ def test_parts_of_fields_take_what_whole_fields_take():
     for wrong, text, help in [
         (np.ones(3), "values of shape (3,) are given for a part of the field 'u', whose shape is (2, 15)", "give an array of that"),
         (Foreign(np.ones(3)), "values of shape (3,) are given", "give an array of that shape"),
-        ([[1, 2], [3]], "a part of the field 'u': ", "give an array, or a number"),
+        ([[1, 2], [3]], "a part of the field 'u': ", "give an array, lists of one length, or a number"),
         (lambda x: x, "a function is given for a part", "compute its values, or set the whole field"),
         ("sin(x)", "the text 'sin(x)' is given for a part of the field 'u'", "an expression is for the start"),
     ]:

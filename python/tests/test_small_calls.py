@@ -191,3 +191,15 @@ def test_no_more_memory_is_taken_than_twice_the_array(steps, make, options, most
     assert printed.returncode == 0, printed.stderr
     # Stacks, parts of the grid and buffers of tiles are a few megabytes; the array has 72.
     assert float(printed.stdout) < most + 0.2
+
+
+def test_what_overflowed_once_is_told_whatever_the_search_for_the_step_finds():
+    u, weights = np.ones((400, 400), np.float32), np.full((3, 3), 1.03 / 9)
+    # Whoever writes to the array meanwhile does what he should not, and hears of what was there before.
+    later = threading.Timer(0.05, u.fill, [0])
+    later.start()
+    with pytest.raises(stencil.NotFiniteError) as caught:
+        stencil.run(weights, u, 5000, boundary="periodic", engine="cpu")
+    later.join()
+    facts = caught.value.facts
+    assert not u.any() and facts["finite"] < facts["step"] <= 5000 and 2900 < facts["step"]

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is given to a description in the place of its own: constants, values to start with, what lies around.
 
+use std::path::Path;
+
+use super::checked::System;
 use super::description::{Description, FieldText, StartText};
 use super::text::Text;
 use problem::error::Mistake;
@@ -36,12 +39,33 @@ impl Description {
         Ok(())
     }
 
-    /// Gives a coefficient values, which is a new one if there is none of this name.
-    pub fn set_coefficient(&mut self, name: &str, start: impl Into<StartText>) {
-        match self.coefficients.iter_mut().find(|own| own.name.as_str() == name) {
+    /// Gives a coefficient values, which is a new one if there is none of this name. Returns whether it is new: something has to read
+    /// it ([`Description::check_reads`]).
+    pub fn set_coefficient(&mut self, name: &str, start: impl Into<StartText>) -> bool {
+        let own = self.coefficients.iter_mut().find(|own| own.name.as_str() == name);
+        let is_new = own.is_none();
+        match own {
             Some(own) => own.start = start.into(),
             None => *self = std::mem::replace(self, Self::new(&[])).coefficient(name, start),
         }
+        is_new
+    }
+
+    /// Checks that something reads a coefficient: without it the system makes no sense. `folder` is that of its files.
+    ///
+    /// # Errors
+    /// Nothing reads it.
+    pub fn check_reads(&self, name: &str, folder: &Path) -> Result<(), Mistake> {
+        let mut without = self.clone();
+        without.coefficients.retain(|own| own.name.as_str() != name);
+        if System::new(&without, folder).is_err() {
+            return Ok(());
+        }
+        let names = names(without.coefficients.iter().map(|own| &own.name));
+        let mut wrong =
+            unknown("coefficient", &Text::new("a name", name), &names, "[coefficients]");
+        wrong.what += ", and no equation reads one";
+        Err(wrong)
     }
 
     /// Gives a field other values before the start: one step before, two steps before.
@@ -134,8 +158,6 @@ fn unknown(what: &str, at: &Text, names: &[String], table: &str) -> Mistake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::System;
-    use std::path::Path;
 
     fn described() -> Description {
         Description::new(&[4])
@@ -174,5 +196,18 @@ mod tests {
         assert!(wrong.unwrap_err().to_string().contains("no constant 'E'"));
         own.set_keep("u", grid([1.0; 4])).unwrap();
         own.set_keep("u", "x < 1").unwrap();
+    }
+
+    #[test]
+    fn a_new_coefficient_is_one_that_is_read() {
+        let mut own = described();
+        assert!(!own.set_coefficient("c", 2.0));
+        assert!(own.set_coefficient("cc", grid([1.0; 4])));
+        let wrong = own.check_reads("cc", Path::new("")).unwrap_err();
+        assert_eq!(wrong.what, "the system has no coefficient 'cc', and no equation reads one");
+        assert_eq!(wrong.hint.as_deref(), Some("did you mean c?"));
+        own.set_keep("u", "cc > 2").unwrap();
+        own.check_reads("cc", Path::new("")).unwrap();
+        own.check_reads("c", Path::new("")).unwrap();
     }
 }

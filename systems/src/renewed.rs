@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A system with another value of a constant, made anew of what it was made of.
+//! A system with other values of constants, made anew of what it was made of.
 
 use std::fmt::Display;
 
@@ -14,8 +14,8 @@ impl System {
         known.iter().map(|(name, value)| (name.as_str(), *value))
     }
 
-    /// A system like it with another value of a constant: a number, or an expression of constants. Whatever is made of that
-    /// constant is another one, too: other constants, coefficients, the spacing, the time step.
+    /// A system like it with other values of constants: numbers, or expressions of constants. Whatever is made of these
+    /// constants is another one, too: other constants, coefficients, the spacing, the time step.
     ///
     /// ```
     /// # mod stencil { pub use systems as system; }
@@ -28,20 +28,26 @@ impl System {
     ///     .field(FieldText::new("u", 1.0, "u"));
     /// let rod = System::new(&rod, Path::new("."))?;
     /// assert_eq!(rod.dt(), 0.125);
-    /// assert_eq!(rod.with_constant("D", "2*4")?.dt(), 0.03125);
+    /// assert_eq!(rod.with_constants(&[("D", "2*4")])?.dt(), 0.03125);
     /// # Ok::<(), problem::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::System`]: there is no such constant, or the system makes no sense with this value.
-    pub fn with_constant(&self, name: &str, value: impl Display) -> Result<Self, Error> {
-        let at = Text::new("the name of a constant", name);
+    /// [`Error::System`]: there is no such constant, or the system makes no sense with these values.
+    pub fn with_constants<N: AsRef<str>, V: Display>(
+        &self,
+        values: &[(N, V)],
+    ) -> Result<Self, Error> {
         let Some(source) = &self.source else {
-            return Err(at.wrong("a part of a system takes no other constants").into());
+            let part = Text::new("the system", self.title());
+            return Err(part.wrong("a part of a system takes no other constants").into());
         };
         let mut description = source.description.clone();
-        let value = Text::new(&format!("the constant '{name}'"), &value.to_string());
-        description.set_constant(&at, value)?;
+        for (name, value) in values {
+            let name = name.as_ref();
+            let value = Text::new(&format!("the constant '{name}'"), &value.to_string());
+            description.set_constant(&Text::new("the name of a constant", name), value)?;
+        }
         let system = Self::new(&description, &source.folder)?;
         Ok(system.with_chain(self.chain).with_jump(self.jump))
     }

@@ -89,14 +89,22 @@ const PYTHON_PACKAGES: [(&str, &str); 7] = [
 /// Where the tests in Python find numpy, pytest and scipy.
 pub fn python_packages() -> Result<PathBuf> {
     let packages = std::path::absolute(VENV)?.join("python");
-    let installed = || PYTHON_PACKAGES.iter().all(|(name, _)| packages.join(name).exists());
-    if !installed() {
+    let is_there = |(module, pip): &(&str, &str)| {
+        packages.join(module).exists() && (!pip.contains("==") || is_installed(&packages, pip))
+    };
+    if !PYTHON_PACKAGES.iter().all(is_there) {
         let mut pip = pip()?;
         pip.args(["install", "--quiet", "--root-user-action=ignore", "--upgrade"]);
         pip.arg("--target").arg(&packages).args(PYTHON_PACKAGES.map(|(_, pip)| pip));
         step::run("packages of Python", &mut pip)?;
     }
     Ok(packages)
+}
+
+/// Whether pip has installed `NAME==VERSION` into a folder of packages.
+pub fn is_installed(folder: &Path, package: &str) -> bool {
+    let (name, version) = package.split_once("==").unwrap_or((package, ""));
+    folder.join(format!("{}-{version}.dist-info", name.replace('-', "_"))).exists()
 }
 
 /// `ptxas`: the one that the variable `PTXAS` names, or the wheel's, installed if it is missing.

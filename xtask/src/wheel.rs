@@ -6,12 +6,13 @@ use crate::zig::{self, C_LIBRARY};
 use crate::{licences, step};
 use anyhow::{Context, Result, ensure};
 use cuda_builder::Compiler;
+use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What is to be installed and to have computed after this time.
+/// The wheel is to be installed and to have computed after this time, once what it depends on is there.
 const MOST_TIME: Duration = Duration::from_secs(60);
 /// A first result, which is compared with the plain stencil in f64.
 const FIRST: &str = "
@@ -20,8 +21,12 @@ u = np.zeros((480, 640), np.float32)
 u[240, 320] = 1000
 print(stencil.run('heat-2d', u, 100, boundary='x:periodic,y:reflect', verify='full').sum())
 ";
+/// What the wheel depends on, as `pyproject.toml` has it.
+const DEPENDENCY: &str = "numpy>=1.24";
 /// The package's licences, in the folder that the wheel is made of while it is made.
 const LICENCES: &str = "python/stencil/LICENCES.txt";
+/// Folders that a trial makes.
+const TRIED: [&str; 4] = ["unpacked", "venv", "cache", "tests"];
 /// Where Rust, C compilers and CUDA are found besides by PATH.
 const VARIABLES: [&str; 10] = [
     "CARGO_HOME",
@@ -40,22 +45,25 @@ const VARIABLES: [&str; 10] = [
 pub fn run(folder: &Path, chips: &str) -> Result<()> {
     // Without a device compiler the library would carry no kernels.
     Compiler::find().context("the wheel needs the kernels")?;
-    let built = std::path::absolute(folder)?.join("built");
-    empty(&built)?;
+    // Before anything is made: it may have to be installed.
+    let mut build = zig::tool("maturin")?;
+    let (major, minor) = C_LIBRARY;
+    let (built, version) = (std::path::absolute(folder)?.join("built"), env!("CARGO_PKG_VERSION"));
+    let name = format!("stencil-{version}-cp310-abi3-manylinux_{major}_{minor}_x86_64.whl");
+    let wheel = built.join(&name);
+    fs::create_dir_all(&built).with_context(|| format!("cannot make {}", built.display()))?;
+    if wheel.exists() {
+        fs::remove_file(&wheel).with_context(|| format!("cannot remove {}", wheel.display()))?;
+    }
     let text = |name: &str| fs::read_to_string(name).with_context(|| format!("cannot read {name}"));
     let own = format!("MIT OR Apache-2.0\n\n{}\n{}", text("LICENSE-MIT")?, text("LICENSE-APACHE")?);
-    fs::write(LICENCES, format!("{own}\n{}", licences::third_party("stencil-python")?))?;
-    let (major, minor) = C_LIBRARY;
-    let mut build = zig::tool("maturin")?;
+    let all = format!("{own}\n{}", licences::third_party("stencil-python")?);
+    let licences = Passing::file(Path::new(LICENCES), &all)?;
     build.env("HOST_BUILD_CHIPS", chips).args(["build", "--release", "--zig", "--compatibility"]);
     build.arg(format!("manylinux_{major}_{minor}")).arg("--out").arg(&built);
-    let outcome = step::run("wheel", build.args(["--manifest-path", "python/Cargo.toml"]));
-    fs::remove_file(LICENCES)?;
-    outcome?;
-    let wheel = only(&built)?;
-    let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let tag = format!("-cp310-abi3-manylinux_{major}_{minor}_x86_64.whl");
-    ensure!(name.ends_with(&tag), "{name} does not end with {tag}");
+    step::run("wheel", build.args(["--manifest-path", "python/Cargo.toml"]))?;
+    drop(licences);
+    ensure!(wheel.exists(), "maturin made no {name} in {}", built.display());
     let bytes = zig::check_size(&wheel)?;
     println!(
         "{} ({:.1} MB): pip install it on any x86-64 Linux",
@@ -69,7 +77,13 @@ pub fn run(folder: &Path, chips: &str) -> Result<()> {
 /// Python.
 fn check(wheel: &Path, folder: &Path) -> Result<()> {
     let folder = std::path::absolute(folder)?;
-    empty(&folder)?;
+    for part in TRIED.map(|part| folder.join(part)) {
+        if part.exists() {
+            fs::remove_dir_all(&part)
+                .with_context(|| format!("cannot remove {}", part.display()))?;
+        }
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let unpacked = folder.join("unpacked");
     let mut unpack = Command::new("python3");
     unpack.args(["-m", "zipfile", "--extract"]).arg(wheel).arg(&unpacked);
@@ -84,7 +98,8 @@ fn check(wheel: &Path, folder: &Path) -> Result<()> {
     step::run("virtual environment", make.args(["-m", "venv"]).arg(&venv))?;
     let python = || {
         let mut python = Command::new(venv.join("bin/python"));
-        for name in VARIABLES {
+        let own = std::env::vars_os().map(|(name, _)| name);
+        for name in own.filter(|name| is_of_this_machine(name)) {
             python.env_remove(name);
         }
         // Speeds that its user measured are not planned with.
@@ -92,11 +107,21 @@ fn check(wheel: &Path, folder: &Path) -> Result<()> {
         python.current_dir(&folder);
         python
     };
-    let start = Instant::now();
-    step::run("install", python().args(["-m", "pip", "install", "--quiet"]).arg(wheel))?;
-    step::run("first result", python().args(["-c", FIRST]))?;
-    let took = start.elapsed();
-    println!("installed, and a first result verified, in {:.1} s", took.as_secs_f64());
+    let timed = |name: &str, command: &mut Command| -> Result<Duration> {
+        let start = Instant::now();
+        step::run(name, command)?;
+        Ok(start.elapsed())
+    };
+    let pip = ["-m", "pip", "install", "--quiet"];
+    // How long that takes is up to the network.
+    let before = timed("what it depends on", python().args(pip).arg(DEPENDENCY))?;
+    let installed = timed("install", python().args(pip).arg(wheel))?;
+    let took = installed + timed("first result", python().args(["-c", FIRST]))?;
+    println!(
+        "the wheel installed, and a first result verified, in {:.1} s; {DEPENDENCY} before that in {:.1} s",
+        took.as_secs_f64(),
+        before.as_secs_f64()
+    );
     ensure!(took <= MOST_TIME, "that is more than {} s", MOST_TIME.as_secs());
     let with_tests = format!("{}[test]", wheel.display());
     step::run("what tests need", python().args(["-m", "pip", "install", "--quiet", &with_tests]))?;
@@ -118,24 +143,57 @@ fn copy_tests(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes a folder with nothing in it.
-fn empty(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+/// Whether a variable says something of the machine that builds, which the one that installs does not have.
+fn is_of_this_machine(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("HOST_") || VARIABLES.contains(&&*name)
 }
 
-/// The only entry of a folder.
-fn only(folder: &Path) -> Result<PathBuf> {
-    let mut paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
-    let first = paths.next().with_context(|| format!("{} is empty", folder.display()))??;
-    ensure!(paths.next().is_none(), "{} has more than one file", folder.display());
-    Ok(first)
+/// A file that goes when this does, whatever fails meanwhile.
+struct Passing<'a>(&'a Path);
+
+impl<'a> Passing<'a> {
+    fn file(path: &'a Path, text: &str) -> Result<Self> {
+        // Also one that was cut.
+        let own = Self(path);
+        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(own)
+    }
+}
+
+impl Drop for Passing<'_> {
+    fn drop(&mut self) {
+        // Where it could not be written there is none.
+        let _ = fs::remove_file(self.0);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_the_building_machine_stays_there() {
+        let of = |name: &str| is_of_this_machine(OsStr::new(name));
+        assert!(of("HOST_CHIP") && of("HOST_CACHE") && of("CARGO_HOME") && of("PYTHONPATH"));
+        assert!(!of("HOME") && !of("GHOST_A") && !of("LANG"));
+    }
+
+    #[test]
+    fn a_passing_file_goes_whatever_fails() {
+        let folder = std::env::temp_dir().join(format!("xtask-wheel-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("LICENCES.txt");
+        let fails = || -> Result<()> {
+            let _file = Passing::file(&path, "MIT")?;
+            ensure!(!path.exists(), "it is there");
+            Ok(())
+        };
+        assert!(fails().is_err() && !path.exists());
+        assert!(Passing::file(&folder.join("no/such"), "").is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
     /// The oldest Python is said three times: to the compiler, to pip, and in the wheel's name.
     #[test]
     fn the_oldest_python_is_the_same_everywhere() {
@@ -144,5 +202,9 @@ mod tests {
         assert!(workspace.contains("\"abi3-py310\""));
         assert!(project.contains("requires-python = \">=3.10\""));
         assert!(include_str!("wheel.rs").contains("-cp310-abi3-"));
+        assert!(project.contains(&format!("dependencies = [\"{DEPENDENCY}\"]")));
+        assert!(
+            project.contains("name = \"stencil\"") && project.contains("dynamic = [\"version\"]")
+        );
     }
 }

@@ -3,7 +3,7 @@
 //! ([why](../../docs/decisions/0045-dist.md)), and what is checked of them.
 
 use crate::{setup, step};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -18,8 +18,12 @@ const PACKAGES: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1", "matur
 /// `cargo-zigbuild` or `maturin`, which find `zig`; installed if it is missing.
 pub fn tool(name: &str) -> Result<Command> {
     let folder = std::path::absolute(setup::VENV)?.join("zig");
-    let is_there = |name: &str| folder.join(name).exists();
-    if !["bin/cargo-zigbuild", "bin/maturin", "ziglang/zig"].into_iter().all(is_there) {
+    if !PACKAGES.iter().all(|package| setup::is_installed(&folder, package)) {
+        if folder.exists() {
+            // Of other versions pip would leave files behind.
+            fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
+        }
         let mut pip = setup::pip()?;
         pip.args(["install", "--quiet", "--root-user-action=ignore", "--upgrade", "--target"]);
         step::run("linker", pip.arg(&folder).args(PACKAGES))?;
@@ -64,6 +68,16 @@ fn newest_symbol(program: &[u8]) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tools_of_other_versions_are_not_those_that_are_asked_for() {
+        let folder = std::env::temp_dir().join(format!("xtask-zig-{}", std::process::id()));
+        fs::create_dir_all(folder.join("cargo_zigbuild-0.24.1.dist-info")).unwrap();
+        assert!(setup::is_installed(&folder, "cargo-zigbuild==0.24.1"));
+        assert!(!setup::is_installed(&folder, "cargo-zigbuild==0.24.2"));
+        assert!(!setup::is_installed(&folder, "maturin==0.24.1"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn the_newest_symbol_counts() {

@@ -70,7 +70,7 @@ pub struct Options {
     /// Steps that an earlier run has taken; the grid to start from is that after them.
     pub done: usize,
     /// Whether the engine is not to keep the input: it takes a third less memory, but of values that outgrow their type only the
-    /// steps between which they do are told.
+    /// steps between which they do are told, and all steps cannot be compared: [`Verify::Full`] is refused.
     pub drops_input: bool,
     /// What to measure.
     pub time: Time,
@@ -123,7 +123,7 @@ impl Run {
     /// Finds the engine, and decides what memory leaves room for.
     ///
     /// # Errors
-    /// No engine can run the job, or there is not enough memory.
+    /// No engine can run the job, or there is not enough memory; all steps are to be compared without the input.
     pub fn plan(job: Job, options: Options, start: InputMemory) -> Result<Self, Error> {
         let steps = options.portion.map_or(job.steps, |portion| portion.clamp(1, job.steps.max(1)));
         let portion = Job { steps, ..job.clone() };
@@ -132,22 +132,29 @@ impl Run {
             None if options.stops => plan::choose(options.engine, &portion)?,
             None => plan::choose_whole(options.engine, &portion)?,
         };
+        if options.drops_input && options.verify == Some(Verify::Full) {
+            let reason =
+                "every point after all steps is compared from the input on, which is to be dropped"
+                    .into();
+            return Err(Error::Unsupported { engine: choice.engine.name(), reason });
+        }
         let bytes = job.shape.points() as u128 * job.dtype.bytes() as u128;
         let check = options.verify != Some(Verify::Off);
         let bytes_if = |state| if start == state { bytes } else { 0 };
         // Of a grid that ranks make, those of this machine have their parts.
         let parts = bytes_if(InputMemory::ByParts);
         let parts = options.sharing.as_ref().map_or(parts, |sharing| sharing.here(parts));
+        // Without it nothing is compared from there on.
+        let begins_at_input = options.done == 0 && !options.drops_input;
         let wanted = Wanted {
             check,
-            full: check && options.done == 0 && sample::wants_full(&job, options.verify),
+            full: check && begins_at_input && sample::wants_full(&job, options.verify),
             released: bytes_if(InputMemory::Given),
             to_come: bytes_if(InputMemory::ToCome) + parts,
             to_stay: bytes_if(InputMemory::ToBeLent),
         };
         let mut budget = MemoryBudget::new(choice.engine.as_ref(), &job, wanted, memory::free())?;
-        if options.done > 0 || options.drops_input {
-            // Of steps that were done before, what a comparison of all steps would begin with is not there.
+        if !begins_at_input {
             budget.input = Input::Dropped;
         }
         Ok(Self { job, portion, options, choice, budget })

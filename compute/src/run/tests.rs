@@ -101,6 +101,37 @@ fn values_that_rounding_made_are_not_called_verified() {
     }
 }
 
+/// Nobody compares all steps without what they began with.
+#[test]
+fn a_comparison_of_all_steps_needs_the_input() {
+    use problem::check::verify::Verify;
+    let stencil = catalogue::find("star2d1r").unwrap();
+    let job = Job::new(stencil, "24x26".parse().unwrap(), Dtype::F32, 40);
+    let input = Grid::random(job.shape, job.dtype, 1).unwrap();
+    let plan = |verify, drops_input| {
+        let engine = EngineRequest::Cpu;
+        let options = Options { engine, verify, drops_input, ..Options::default() };
+        Run::plan(job.clone(), options, InputMemory::Given)
+    };
+    let refused = plan(Some(Verify::Full), true).err().expect("refused").to_string();
+    assert!(refused.contains("is compared from the input on, which is to be dropped"), "{refused}");
+    for (verify, drops_input) in [(Some(Verify::Full), false), (None, false)] {
+        let run = plan(verify, drops_input).unwrap();
+        let mut computed = run.compute(Cow::Borrowed(&input)).unwrap();
+        assert!(computed.verify().unwrap());
+        assert!(computed.verdict().of_all_steps(40).is_some());
+    }
+    // Where it is left to the run, some steps are compared.
+    for verify in [None, Some(Verify::Sample)] {
+        let mut computed = plan(verify, true).unwrap().compute(Cow::Borrowed(&input)).unwrap();
+        assert!(computed.verify().unwrap());
+        assert!(computed.verdict().of_all_steps(40).is_none());
+        assert!(computed.verdict().of_some_steps(40).count() > 0);
+    }
+    let mut off = plan(Some(Verify::Off), true).unwrap().compute(Cow::Borrowed(&input)).unwrap();
+    assert!(off.verify().unwrap() && off.grid().unwrap().shape == job.shape);
+}
+
 /// What is too much for the steps that were asked for may not be for those that were taken.
 #[test]
 fn a_run_that_ends_early_is_compared_as_a_whole() {

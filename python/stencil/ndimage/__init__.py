@@ -32,6 +32,7 @@ import numbers
 
 import numpy as np
 
+from .._arrays import on_host
 from . import _arguments, _compute, _device
 from ._arguments import axes_of, axis_of, mode_of, output_of, per_axis
 
@@ -112,16 +113,16 @@ def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, o
         >>> ndimage.convolve1d([2, 8, 0, 4, 1, 9, 9, 0], weights=[1, 3]).tolist()
         [14, 24, 4, 13, 12, 36, 27, 0]
     """
-    weights = np.asarray(weights)[::-1]
+    weights = on_host("the weights", weights)[::-1]
     if weights.dtype.kind == "c":
         weights = weights.conj()
     return _correlate1d(input, weights, axis, output, mode, cval, -origin - (len(weights) + 1) % 2, False)
 
 
 def _correlate1d(input, weights, axis, output, mode, cval, origin, is_mean):
-    weights = np.asarray(weights)
+    weights = on_host("the weights", weights)
     device = _device.array_of(input)
-    input = device or np.asarray(input)
+    input = device or on_host("the array", input)
     if not device:
         _check_constant(input, cval)
     if weights.ndim != 1 or len(weights) < 1:
@@ -178,10 +179,10 @@ def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *,
 
 def _correlate(input, weights, output, mode, cval, origin, axes, is_convolution):
     device = _device.array_of(input)
-    input = device or np.asarray(input)
+    input = device or on_host("the array", input)
     if not device:
         _check_constant(input, cval)
-    weights = np.asarray(weights)
+    weights = on_host("the weights", weights)
     if weights.dtype.kind == "c":
         weights = weights if is_convolution else weights.conj()
     else:
@@ -317,7 +318,7 @@ def _arrays(input, output, is_complex=False):
     device = _device.array_of(input)
     if device:
         return device, output
-    input = np.asarray(input)
+    input = on_host("the array", input)
     return input, output_of(output, input, is_complex or input.dtype.kind == "c")
 
 
@@ -410,7 +411,7 @@ def _combined(input, function, output, mode, cval, extra_arguments, extra_keywor
     if _device.array_of(input):
         raise _device.refused("sums of filters along several axes", "compute them with the library that the array is of")
     extra_keywords = extra_keywords or {}
-    input = np.asarray(input)
+    input = on_host("the array", input)
     output = output_of(output, input, input.dtype.kind == "c")
     axes = axes_of(axes, input.ndim)
     if not axes:

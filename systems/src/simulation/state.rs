@@ -133,11 +133,23 @@ impl Simulation {
     /// [`Error::System`]: there is no such constant, or the system makes no sense with this value, and is as it was;
     /// [`Error::Split`]: ranks share the grid; whatever [`super::Builder::build`] fails with.
     pub fn set_parameter(&mut self, name: &str, value: impl Display) -> Result<(), Error> {
+        self.set_parameters(&[(name, value)])
+    }
+
+    /// Gives several constants of a system other values, all at once: what one of them is by the others follows from their new values.
+    ///
+    /// # Errors
+    /// As [`Simulation::set_parameter`]; then none of them is changed.
+    pub fn set_parameters<N: AsRef<str>, V: Display>(
+        &mut self,
+        values: &[(N, V)],
+    ) -> Result<(), Error> {
         let Some(choices) = &self.choices else {
+            let name = values.first().map_or("", |(name, _)| name.as_ref());
             let reason = format!("there is no parameter '{name}': a stencil has weights");
             return Err(Error::Unsupported { engine: "of this simulation", reason });
         };
-        let system = choices.system.with_constant(name, value)?;
+        let system = choices.system.with_constants(values)?;
         self.check_alone()?;
         let mut state = self.state()?;
         let system = match self.system() {

@@ -107,7 +107,7 @@ fn another_parameter_makes_other_steps_from_the_same_values() {
 
         // A copy, and a checkpoint, keep the time.
         let left = changed.state().unwrap();
-        let system = wave(1.0).with_constant("c", 2).unwrap();
+        let system = wave(1.0).with_constants(&[("c", 2)]).unwrap();
         let mut copy = Simulation::of(&system).engine(engine).state(left).build().unwrap();
         assert_eq!(copy.time(), 1.0);
         let folder = tempfile::tempdir().unwrap();
@@ -154,6 +154,8 @@ fn values_that_are_set_are_gone_on_from() {
         assert!(own.set_field("q", zero).is_err());
         assert!(own.set_parameter("d", 3).unwrap_err().to_string().contains("no constant 'd'"));
         assert!(own.set_parameter("c", "0/0").is_err());
+        assert!(own.set_parameters(&[("c", "3"), ("c", "1 +")]).is_err());
+        assert_eq!(own.parameters(), [("c".to_owned(), 1.0)]);
         assert_eq!(own.steps(), 3);
         own.step(1).unwrap();
     }
@@ -185,7 +187,7 @@ fn a_sum_is_changed_as_other_systems_are() {
         |system: &System| Simulation::of(system).engine(EngineRequest::Cpu).build().unwrap();
     let mut own = start(&heat);
     own.step(3).unwrap();
-    let mut other = start(&heat.with_constant("D", 0.0625).unwrap());
+    let mut other = start(&heat.with_constants(&[("D", 0.0625)]).unwrap());
     other.set_field("u", own.field("u").unwrap()).unwrap();
     other.step(2).unwrap();
     own.set_parameter("D", "1/16").unwrap();

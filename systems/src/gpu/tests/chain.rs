@@ -74,7 +74,12 @@ fn chains_have_the_bits_of_single_steps() {
             if all > CASES {
                 println!("seed {seed}");
             }
-            let steps = random.random_range(if system.is_staged() { 1 } else { 2 }..=4);
+            let steps = random.random_range(match (system.is_staged(), system.shape.dims()) {
+                // A block computes the neighbours of all stages of all steps along all axes.
+                (true, 3) => 1..=2,
+                (true, _) => 1..=4,
+                (false, _) => 2..=4,
+            });
             let tile = tile(&system, &mut random, steps);
             // A layer may have more memories than a kernel takes arrays.
             if Launch::Chain(tile).check(&system).is_err() {
@@ -104,16 +109,29 @@ fn chains_have_the_bits_of_single_steps() {
     let in_space = tried.iter().flatten().filter(|(stages, dims)| *stages > 1 && *dims == 3);
     let in_space = in_space.count();
     println!("{} chains, {} of several stages, {in_space} in 3D", of(false), of(true));
-    assert!(of(false) * 8 >= CASES as usize && of(true) * 8 >= CASES as usize && in_space > 0);
+    let least = |count: usize| count * 8 >= CASES as usize;
+    assert!(least(of(false)) && least(of(true)) && least(in_space));
 }
 
-/// A small system, every other one with stages if by chance it has some, with sources and receivers at some points.
+/// A system whose stages read direct neighbours, with as many axes as its seed says, so that none are left out: of twelve seeds
+/// one in three has three.
+fn in_stages(seed: u64) -> Description {
+    let dims = 3 - seed as usize / 4 % 3;
+    let mut drawn = (0..).map(|again| draw::alike_in_stages(seed + 1_000_000 * again, 1));
+    let has_stages = |drawn: &Description| {
+        System::new(drawn, Path::new("")).is_ok_and(|system| system.stages.len() > 1)
+    };
+    let found = drawn.find(|drawn| drawn.size.len() == dims && has_stages(drawn));
+    found.expect("such systems are drawn")
+}
+
+/// A small system, of two kinds of four with stages, if by chance it has some, with sources and receivers at some points.
 fn drawn(seed: u64, random: &mut ChaCha8Rng) -> Description {
     let (mut description, most) = match seed % 4 {
         0 => (draw::system(seed), [300, 24, 4]),
         1 => (draw::near(seed), [300, 40, 10]),
         2 => (draw::alike_in_stages(seed, 3), [200, 20, 6]),
-        _ => (draw::alike_in_stages(seed, 1), [300, 40, 9]),
+        _ => (in_stages(seed), [300, 40, 6]),
     };
     let most = most[description.size.len() - 1];
     description.size.iter_mut().for_each(|extent| *extent = 1 + (*extent - 1) % most);
