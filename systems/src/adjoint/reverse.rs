@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The equations of a step, differentiated from their values back to what they read.
+//!
+//! Each array that a step computes has an *adjoint*: by how much what is sought changes with its value at each point. The adjoint of what an
+//! equation reads is that of the equation's value times the derivative. A stencil S of an expression e hands on v = Sᵀ(w) from the adjoint w of
+//! its value, where Sᵀ has the weights of S at the opposite offsets and w is 0 beyond the grid, for no equation is computed there. So v is known at
+//! places beyond sides, too, where S reads e; and where the derivative of e holds other stencils, the same is done to it. What lies beyond
+//! sides is added to the points that it leads to ([`super::fold`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::algebra::{call, choose, number, split, stencil, sum, times};
+use super::derivative::{constant, pulled};
+use super::fold::{self, At, Offset};
+use crate::checked::System;
+use crate::expression::{Array, Function, Node};
+use problem::boundary::Side;
+use transform::{Stencil, Tap};
+
+/// A work field of the adjoint step.
+pub struct Own {
+    /// What it is called, if that is not taken.
+    pub name: String,
+    /// Its value; none of a field of the adjoint.
+    pub value: Option<Node>,
+    /// Along which axes it is periodic; beyond other sides it is 0.
+    pub periodic: [bool; 3],
+}
+
+/// What an expression hands on.
+#[derive(Clone)]
+struct Handed {
+    /// The adjoint of its value, at whatever place it is computed.
+    value: Node,
+    /// From where on the way to it stencils read; nothing at the point itself.
+    path: Option<Path>,
+}
+
+/// The stencils on the way to an expression.
+#[derive(Clone)]
+struct Path {
+    /// All offsets together.
+    taps: Vec<Offset>,
+    /// The stencil, a factor and the array whose transposed stencil the adjoint is, if it is just that.
+    only: Option<(Vec<(Offset, f64)>, Node, Array)>,
+    /// Axes along which all that is read is periodic.
+    periodic: [bool; 3],
+}
+
+impl Path {
+    /// It with another adjoint at its end.
+    fn with(&self, value: &Node) -> Self {
+        let only = self.only.clone().and_then(|(taps, _, around)| {
+            let (factor, rest) = split(value);
+            let is_one = matches!(&rest, Node::Stencil(_, of) if **of == Node::Read(around));
+            is_one.then_some((taps, factor, around))
+        });
+        Self { only, ..self.clone() }
+    }
+}
+
+/// An adjoint step in the making.
+pub struct Reverse<'a> {
+    pub system: &'a System,
+    /// The stencils of the system, and those that are made of them.
+    pub stencils: Vec<Stencil>,
+    /// Fields and work fields of the adjoint: numbered as work fields after those of the system.
+    pub own: Vec<Own>,
+    /// What of each array the adjoint is the sum of.
+    pub found: BTreeMap<Array, Vec<Node>>,
+    /// What depends on what is differentiated by.
+    active: BTreeSet<Array>,
+    /// What was taken for constant.
+    pub constants: BTreeSet<&'static str>,
+}
+
+impl<'a> Reverse<'a> {
+    /// Of a system, with derivatives by fields and these arrays.
+    pub fn new(system: &'a System, by: &[Array]) -> Self {
+        let mut active: BTreeSet<Array> = by.iter().copied().collect();
+        for (field, levels) in system.fields.iter().map(|field| field.levels).enumerate() {
+            active.extend((0..levels).map(|level| Array::Field { field, level }));
+        }
+        let (stencils, own) = (system.stencils.clone(), Vec::new());
+        let (found, constants) = (BTreeMap::new(), BTreeSet::new());
+        Self { system, stencils, own, found, active, constants }
+    }
+
+    /// An array of the adjoint.
+    pub fn array(&mut self, own: Own) -> Array {
+        self.own.push(own);
+        Array::Work(self.system.works.len() + self.own.len() - 1)
+    }
+
+    /// One of its arrays, if it is that.
+    pub fn own(&self, array: Array) -> Option<&Own> {
+        match array {
+            Array::Work(work) => work.checked_sub(self.system.works.len()).map(|it| &self.own[it]),
+            _ => None,
+        }
+    }
+
+    /// The value of what a step computes.
+    pub fn value(&self, computed: Array) -> &'a Node {
+        match computed {
+            Array::New(field) => &self.system.fields[field].next,
+            Array::Work(work) => &self.system.works[work].value,
+            _ => unreachable!("a step computes neither levels nor coefficients"),
+        }
+    }
+
+    /// Goes through all equations, the last ones first; `after` are the adjoints of the fields after the step.
+    ///
+    /// # Errors
+    /// Something that has no adjoint here, as text with the array whose equation it is.
+    pub fn equations(&mut self, after: &[Array]) -> Result<(), (Array, String)> {
+        let order = self.order();
+        for computed in &order {
+            let value = self.value(*computed);
+            if self.depends(value) {
+                self.active.insert(*computed);
+            }
+        }
+        for (field, adjoint) in after.iter().enumerate() {
+            self.found.entry(Array::New(field)).or_default().push(Node::Read(*adjoint));
+        }
+        let active: Vec<Array> =
+            order.into_iter().rev().filter(|it| self.active.contains(it)).collect();
+        for computed in active {
+            let parts = self.found.remove(&computed).unwrap_or_default();
+            let adjoint = sum(parts);
+            if super::algebra::is(&adjoint, 0.0) {
+                continue;
+            }
+            let (factor, rest) = split(&adjoint);
+            let value = match rest {
+                Node::Read(_) => adjoint,
+                rest => {
+                    let name = format!("adjoint_of_{}", self.system.name_of(computed));
+                    let periodic = self.periodic_of(computed);
+                    let own = self.array(Own { name, value: Some(rest), periodic });
+                    times(factor, Node::Read(own))
+                }
+            };
+            let handed = Handed { value, path: None };
+            self.hand(self.value(computed), &handed).map_err(|what| (computed, what))?;
+        }
+        Ok(())
+    }
+
+    /// What a step computes, each after what it is made of.
+    pub fn order(&self) -> Vec<Array> {
+        fn note(reverse: &Reverse, array: Array, order: &mut Vec<Array>) {
+            if order.contains(&array) {
+                return;
+            }
+            for (read, _) in reverse.value(array).computed_reads() {
+                note(reverse, read, order);
+            }
+            if !order.contains(&array) {
+                order.push(array);
+            }
+        }
+        let mut order = Vec::new();
+        for field in 0..self.system.fields.len() {
+            note(self, Array::New(field), &mut order);
+        }
+        order
+    }
+
+    fn depends(&self, node: &Node) -> bool {
+        let mut found = false;
+        node.visit(&mut |part| {
+            found |= matches!(part, Node::Read(array) if self.active.contains(array));
+        });
+        found
+    }
+
+    /// Along which axes what lies around an array is the array again.
+    pub fn periodic_of(&self, array: Array) -> [bool; 3] {
+        match self.own(array) {
+            Some(own) => own.periodic,
+            None => self.system.boundary_of(array).sides.map(|sides| sides[0] == Side::Periodic),
+        }
+    }
+
+    /// Hands the adjoint of an expression on to what it reads.
+    fn hand(&mut self, node: &Node, handed: &Handed) -> Result<(), String> {
+        if super::algebra::is(&handed.value, 0.0) || !self.depends(node) {
+            return Ok(());
+        }
+        match node {
+            Node::Read(array) => self.read(*array, handed),
+            Node::Call(function, arguments) => {
+                self.constants.extend(constant(*function));
+                let parts = pulled(*function, arguments, &handed.value);
+                for (argument, value) in arguments.iter().zip(parts) {
+                    let path = handed.path.as_ref().map(|path| path.with(&value));
+                    self.hand(argument, &Handed { value, path })?;
+                }
+                Ok(())
+            }
+            Node::Stencil(number, argument) => {
+                let handed = self.through(*number, argument, handed)?;
+                self.hand(argument, &handed)
+            }
+            Node::Solve(..) => Err("a solve has no adjoint yet".into()),
+            other => unreachable!("{other:?} reads nothing"),
+        }
+    }
+
+    /// What a stencil of an expression hands on to that.
+    fn through(&mut self, of: usize, to: &Node, handed: &Handed) -> Result<Handed, String> {
+        let taps: Vec<(Offset, f64)> =
+            self.stencils[of].taps().iter().map(|tap| (tap.offset, tap.weight)).collect();
+        let opposite = taps.iter().map(|(at, weight)| (at.map(|at| -at), *weight)).collect();
+        let transposed = self.stencil(opposite)?;
+        if let Some(path) = &handed.path {
+            let value = stencil(transposed, handed.value.clone());
+            let mut all: BTreeSet<Offset> = BTreeSet::new();
+            for first in &path.taps {
+                for (second, _) in &taps {
+                    all.insert(std::array::from_fn(|axis| first[axis] + second[axis]));
+                }
+            }
+            let taps = all.into_iter().collect();
+            return Ok(Handed { value, path: Some(Path { taps, only: None, ..*path }) });
+        }
+        let reach = self.reach(of, to);
+        let periodic = self.periodic(to, reach)?;
+        let (factor, rest) = split(&handed.value);
+        let around = self.around(rest, periodic, reach);
+        let value = times(factor.clone(), stencil(transposed, Node::Read(around)));
+        let offsets = taps.iter().map(|(at, _)| *at).collect();
+        let path = Path { taps: offsets, only: Some((taps, factor, around)), periodic };
+        Ok(Handed { value, path: Some(path) })
+    }
+
+    /// Along which axes a stencil of an expression reads others than the point.
+    fn reach(&self, of: usize, node: &Node) -> [bool; 3] {
+        let along = |number: usize, reach: &mut [bool; 3]| {
+            for tap in self.stencils[number].taps() {
+                (0..3).for_each(|axis| reach[axis] |= tap.offset[axis] != 0);
+            }
+        };
+        let mut reach = [false; 3];
+        along(of, &mut reach);
+        node.visit(&mut |part| {
+            if let Node::Stencil(number, _) = part {
+                along(*number, &mut reach);
+            }
+        });
+        reach
+    }
+
+    /// Along which axes a stencil of an expression finds beyond sides what lies at the other side.
+    fn periodic(&self, node: &Node, reach: [bool; 3]) -> Result<[bool; 3], String> {
+        let mut periodic = [true; 3];
+        for axis in 0..3 {
+            let (mut any, mut all, mut none) = (false, true, None);
+            node.visit(&mut |part| match part {
+                Node::Read(array) => {
+                    let own = self.periodic_of(*array)[axis];
+                    let is_active = self.active.contains(array);
+                    any |= own && is_active;
+                    all &= own;
+                    if !own && none.is_none() {
+                        none = Some(*array);
+                    }
+                }
+                Node::Coordinate(of) | Node::Index(of) => all &= *of != axis,
+                _ => (),
+            });
+            if any && !all && reach[axis] {
+                let name = ["z", "y", "x"][axis];
+                let other = none.map_or_else(
+                    || format!("the coordinate {name}"),
+                    |array| format!("'{}', which is not", self.system.name_of(array)),
+                );
+                return Err(format!(
+                    "a stencil takes here an expression of what is periodic along {name} and of {other}"
+                ));
+            }
+            periodic[axis] = any && all;
+        }
+        Ok(periodic)
+    }
+
+    /// An array with these values which is periodic along these axes and beyond others 0, as far as a stencil that reaches along some
+    /// sees.
+    fn around(&mut self, value: Node, periodic: [bool; 3], reach: [bool; 3]) -> Array {
+        let fits = |own: [bool; 3]| (0..3).all(|axis| !reach[axis] || own[axis] == periodic[axis]);
+        if let Node::Read(array) = value
+            && self.own(array).is_some_and(|own| fits(own.periodic))
+        {
+            return array;
+        }
+        let first = self.system.works.len();
+        let known = self.own.iter().position(|own| {
+            own.value.as_ref() == Some(&value) && fits(own.periodic)
+        });
+        match known {
+            Some(known) => Array::Work(first + known),
+            None => self.array(Own { name: "weighted".into(), value: Some(value), periodic }),
+        }
+    }
+
+    /// Notes a part of the adjoint of an array that is read.
+    fn read(&mut self, array: Array, Handed { value, path }: &Handed) -> Result<(), String> {
+        if !self.active.contains(&array) {
+            return Ok(());
+        }
+        let mut parts = vec![value.clone()];
+        if let Some(path) = path {
+            let boundary = self.system.boundary_of(array).without_added();
+            let extents = self.system.shape.extents();
+            let left_out = path.periodic;
+            match &path.only {
+                Some((taps, factor, around)) => {
+                    for (at, taps) in fold::of_stencil(&boundary, extents, taps, left_out) {
+                        let own = self.stencil_of(taps, Node::Read(*around))?;
+                        parts.push(choose(is_at(at), times(factor.clone(), own), number(0.0)));
+                    }
+                }
+                None => {
+                    for (at, taps) in fold::of_places(&boundary, extents, &path.taps, left_out) {
+                        let own = self.stencil_of(taps, value.clone())?;
+                        parts.push(choose(is_at(at), own, number(0.0)));
+                    }
+                }
+            }
+        }
+        self.found.entry(array).or_default().extend(parts);
+        Ok(())
+    }
+
+    /// A stencil with these weights of an expression; one of the point itself is a product.
+    fn stencil_of(&mut self, taps: Vec<(Offset, f64)>, of: Node) -> Result<Node, String> {
+        Ok(match taps[..] {
+            [([0, 0, 0], weight)] => times(number(weight), of),
+            _ => stencil(self.stencil(taps)?, of),
+        })
+    }
+
+    /// The number of a stencil with these weights.
+    fn stencil(&mut self, taps: Vec<(Offset, f64)>) -> Result<usize, String> {
+        let mut taps: Vec<Tap> =
+            taps.into_iter().map(|(offset, weight)| Tap { offset, weight }).collect();
+        taps.sort_by_key(|tap| tap.offset);
+        if let Some(known) = self.stencils.iter().position(|known| known.taps() == taps) {
+            return Ok(known);
+        }
+        let dims = self.system.shape.dims();
+        let own = Stencil::new("transposed", dims, taps).map_err(|error| error.to_string())?;
+        self.stencils.push(own);
+        Ok(self.stencils.len() - 1)
+    }
+}
+
+/// Whether a point has these coordinates.
+pub fn is_at(at: At) -> Node {
+    let along = (0..3).filter_map(|axis| {
+        let place = number(at[axis]? as f64);
+        Some(call(Function::Equal, [Node::Index(axis), place]))
+    });
+    let all = along.reduce(|a, b| call(Function::And, [a, b]));
+    all.expect("some axis is told")
+}
