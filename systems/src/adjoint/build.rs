@@ -266,14 +266,15 @@ impl Making<'_> {
             by: (*by_name).clone(),
             is_parameter: number >= by.coefficients.len(),
         });
-        let mut fields = Vec::new();
-        for (field, levels) in adjoints.iter().enumerate() {
-            fields.extend(levels.iter().enumerate().map(|(level, array)| OfField {
-                name: self.names[array].clone(),
+        let of_field = |array: Array| match array {
+            Array::Field { field, level } => OfField {
+                name: self.names[&adjoints[field][level]].clone(),
                 field: system.fields[field].name.clone(),
                 level,
-            }));
-        }
+            },
+            _ => unreachable!("levels of fields have numbers"),
+        };
+        let fields = system.numbered().into_iter().map(of_field).collect();
         let folder = system.source.as_ref().map(|origin| origin.folder.clone());
         let checked = System::new(&description, &folder.unwrap_or_default());
         let checked = checked.map_err(|error| {

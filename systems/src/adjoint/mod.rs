@@ -84,7 +84,7 @@ pub struct Adjoint {
     pub system: System,
     /// Forward values that it needs; nothing of a linear system.
     pub given: Vec<Given>,
-    /// The adjoints of fields, in the order of fields and levels.
+    /// The adjoints of fields and of their earlier levels, in the order of a state.
     pub fields: Vec<OfField>,
     /// The gradients that it adds up.
     pub summed: Vec<Summed>,

@@ -29,8 +29,8 @@ pub struct GradientBy {
 pub struct Cotangents {
     /// With each value of fields after the last step, also of earlier levels; with others not at all.
     pub fields: Vec<(ArrayName, Grid)>,
-    /// With each value that receivers recorded: a row of the start and one of each step, as [`Simulation::records`] has them but without
-    /// the time. Nothing if it does not change with them.
+    /// With each value that receivers recorded: a row of each step, as [`Simulation::records`] has them but without the time, and before
+    /// them one of the start, or none. Nothing at all if it does not change with them.
     pub records: Vec<Vec<f64>>,
 }
 
@@ -177,21 +177,25 @@ fn most_states(system: &System, memory: Option<Bytes>) -> Result<usize, Error> {
     }
 }
 
-/// Rows of as many numbers as there are receivers, one more than steps, or none at all.
+/// Rows of as many numbers as there are receivers, one of the start and one of each step, or none at all.
 fn checked_records(
     system: &System,
     records: Vec<Vec<f64>>,
     steps: usize,
 ) -> Result<Vec<Vec<f64>>, Error> {
     let receivers = system.receivers().len();
-    let is_one = |row: &Vec<f64>| row.len() == receivers;
-    if records.is_empty() || records.len() == steps + 1 && records.iter().all(is_one) {
-        return Ok(records);
+    let are_right = records.iter().all(|row| row.len() == receivers);
+    match records.len() {
+        0 => return Ok(records),
+        rows if rows == steps + 1 && are_right => return Ok(records),
+        rows if rows == steps && are_right => {
+            return Ok([vec![0.0; receivers]].into_iter().chain(records).collect());
+        }
+        _ => (),
     }
     let (rows, most) = (records.len(), records.iter().map(Vec::len).max().unwrap_or(0));
     Err(refused(format!(
-        "{rows} rows of up to {most} derivatives by records; {steps} steps and {receivers} receivers have {} rows of {receivers}",
-        steps + 1
+        "{rows} rows of up to {most} derivatives by records; {steps} steps and {receivers} receivers have as many rows of {receivers}, or one more"
     )))
 }
 
