@@ -79,13 +79,32 @@ pub fn build(
         nexts.push((own, add(Node::Read(own), sum(parts))));
         gradients.push(own);
     }
+    // Where other equations read a field after the step, a source changes them, too.
+    let mut at_sources = BTreeMap::new();
+    for source in &system.sources {
+        let field = source.field;
+        let Some(after) = reverse.after.get(&field).cloned() else { continue };
+        let of_state = adjoints[field][0];
+        let made = (after != Node::Read(of_state)).then(|| at_sources.get(&field).copied()).flatten();
+        let own = match (made, after) {
+            (Some(own), _) => own,
+            (None, Node::Read(array)) if array == of_state => of_state,
+            (None, after) => {
+                let name = format!("source_{}", system.fields[field].name);
+                let own = reverse.array(Own { name, value: None, periodic: [false; 3] });
+                nexts.push((own, after));
+                own
+            }
+        };
+        at_sources.insert(field, own);
+    }
     let last = (first + steps).saturating_sub(1);
     let beginning = StartValues::new(system)?;
     let files = Vec::new();
     let own_names = Vec::new();
     let mut making = Making { reverse, last, beginning, names: BTreeMap::new(), own_names, files };
     making.name();
-    making.write((nexts, gradients, adjoints), &wanted, by, (first, steps), misfit)
+    making.write((nexts, gradients, adjoints, at_sources), &wanted, by, (first, steps), misfit)
 }
 
 /// Checks that nothing is in a system of which there is no adjoint.
@@ -120,7 +139,8 @@ struct Making<'a> {
     files: Vec<(String, Arc<Grid>)>,
 }
 
-type Equations = (Vec<(Array, Node)>, Vec<Array>, Vec<Vec<Array>>);
+type Equations =
+    (Vec<(Array, Node)>, Vec<Array>, Vec<Vec<Array>>, BTreeMap<usize, Array>);
 
 impl Making<'_> {
     /// Gives all arrays names.
@@ -197,7 +217,7 @@ impl Making<'_> {
 
     fn write(
         mut self,
-        (nexts, gradients, adjoints): Equations,
+        (nexts, gradients, adjoints, at_sources): Equations,
         wanted: &[(usize, &String)],
         by: &By,
         (first, steps): (usize, usize),
@@ -257,7 +277,7 @@ impl Making<'_> {
             description.tables.push(text);
         }
         description = self.sources(description, &adjoints, steps, misfit)?;
-        let (description, sources) = self.receivers(description, &adjoints);
+        let (description, sources) = self.receivers(description, &adjoints, &at_sources);
         let description = self.stencils(description);
         let constants = self.reverse.constants.iter().copied().collect();
         let summed = gradients.iter().zip(wanted).enumerate();
@@ -431,6 +451,7 @@ impl Making<'_> {
         &self,
         mut description: Description,
         adjoints: &[Vec<Array>],
+        at_sources: &BTreeMap<usize, Array>,
     ) -> (Description, Vec<AtSource>) {
         let system = self.reverse.system;
         let dims = system.shape.dims();
@@ -443,8 +464,10 @@ impl Making<'_> {
             let is_kept =
                 kept.is_some_and(|kept| self.beginning.coefficients[kept].get(index) != 0.0);
             let weight = if is_kept { 0.0 } else { *weight };
-            sources.push(AtSource { source: *number, weight });
-            let field = &self.names[&adjoints[source.field][0]];
+            let recorded = at_sources[&source.field];
+            let is_made = recorded != adjoints[source.field][0];
+            sources.push(AtSource { source: *number, weight, is_made });
+            let field = &self.names[&recorded];
             description = description.receiver(field, &source.at[3 - dims..]);
         }
         (description, sources)

@@ -73,6 +73,8 @@ pub struct AtSource {
     pub source: usize,
     /// How much of the source is added there; 0 where points keep their values.
     pub weight: f64,
+    /// Whether what is recorded is made by the step that goes back over that of the source; else the adjoint was there before it.
+    pub is_made: bool,
 }
 
 /// The adjoint of so many steps of a system.

@@ -70,6 +70,8 @@ pub struct Reverse<'a> {
     pub found: BTreeMap<Array, Vec<Node>>,
     /// What depends on what is differentiated by.
     active: BTreeSet<Array>,
+    /// The adjoint of each field after the step, with what other equations make of it in the step.
+    pub after: BTreeMap<usize, Node>,
     /// What was taken for constant.
     pub constants: BTreeSet<&'static str>,
 }
@@ -82,8 +84,8 @@ impl<'a> Reverse<'a> {
             active.extend((0..levels).map(|level| Array::Field { field, level }));
         }
         let (stencils, own) = (system.stencils.clone(), Vec::new());
-        let (found, constants) = (BTreeMap::new(), BTreeSet::new());
-        Self { system, stencils, own, found, active, constants }
+        let (found, after, constants) = Default::default();
+        Self { system, stencils, own, found, active, after, constants }
     }
 
     /// An array of the adjoint.
@@ -115,14 +117,19 @@ impl<'a> Reverse<'a> {
     /// Something that has no adjoint here, as text with the array whose equation it is.
     pub fn equations(&mut self, after: &[Array]) -> Result<(), (Array, String)> {
         let order = self.order();
-        for computed in &order {
-            let value = self.value(*computed);
-            if self.depends(value) {
-                self.active.insert(*computed);
-            }
-        }
         for (field, adjoint) in after.iter().enumerate() {
             self.found.entry(Array::New(field)).or_default().push(Node::Read(*adjoint));
+        }
+        let has_source = |array: &Array| match array {
+            Array::New(field) => self.system.sources.iter().any(|source| source.field == *field),
+            _ => false,
+        };
+        // What a source adds to is followed also where nothing else changes it.
+        self.active.extend(order.iter().filter(|it| has_source(it)).copied());
+        for computed in &order {
+            if self.depends(self.value(*computed)) {
+                self.active.insert(*computed);
+            }
         }
         let active: Vec<Array> =
             order.into_iter().rev().filter(|it| self.active.contains(it)).collect();
@@ -142,6 +149,9 @@ impl<'a> Reverse<'a> {
                     times(factor, Node::Read(own))
                 }
             };
+            if let Array::New(field) = computed {
+                self.after.insert(field, value.clone());
+            }
             let handed = Handed { value, path: None };
             self.hand(self.value(computed), &handed).map_err(|what| (computed, what))?;
         }
@@ -256,34 +266,54 @@ impl<'a> Reverse<'a> {
     /// Along which axes a stencil of an expression finds beyond sides what lies at the other side.
     fn periodic(&self, node: &Node, reach: [bool; 3]) -> Result<[bool; 3], String> {
         let mut periodic = [true; 3];
+        let is_bare = matches!(node, Node::Read(_));
         for axis in 0..3 {
-            let (mut any, mut all, mut none) = (false, true, None);
-            node.visit(&mut |part| match part {
-                Node::Read(array) => {
-                    let own = self.periodic_of(*array)[axis];
-                    let is_active = self.active.contains(array);
-                    any |= own && is_active;
-                    all &= own;
-                    if !own && none.is_none() {
-                        none = Some(*array);
+            let (mut any, mut other) = (false, None);
+            let letter = ["z", "y", "x"][axis];
+            node.visit(&mut |part| {
+                let found = match part {
+                    Node::Read(array) => {
+                        let own = self.periodic_of(*array)[axis];
+                        any |= own && self.active.contains(array);
+                        let name = self.system.name_of(*array);
+                        match own {
+                            false => Some(format!("'{name}', which is not")),
+                            true if !is_bare && self.sides_change_along(*array, axis) => {
+                                Some(format!("'{name}', whose sides are made of {letter}"))
+                            }
+                            true => None,
+                        }
                     }
+                    Node::Coordinate(of) | Node::Index(of) if *of == axis => {
+                        Some(format!("the coordinate {letter}"))
+                    }
+                    _ => None,
+                };
+                if other.is_none() {
+                    other = found;
                 }
-                Node::Coordinate(of) | Node::Index(of) => all &= *of != axis,
-                _ => (),
             });
-            if any && !all && reach[axis] {
-                let name = ["z", "y", "x"][axis];
-                let other = none.map_or_else(
-                    || format!("the coordinate {name}"),
-                    |array| format!("'{}', which is not", self.system.name_of(array)),
-                );
+            periodic[axis] = any && other.is_none();
+            if let Some(other) = other.filter(|_| any && reach[axis]) {
                 return Err(format!(
-                    "a stencil takes here an expression of what is periodic along {name} and of {other}"
+                    "a stencil takes here an expression of what is periodic along {letter} and of {other}"
                 ));
             }
-            periodic[axis] = any && all;
         }
         Ok(periodic)
+    }
+
+    /// Whether an expression at sides of an array holds coordinates along an axis.
+    fn sides_change_along(&self, array: Array, axis: usize) -> bool {
+        let sides = self.system.boundary_of(array).sides;
+        sides.iter().flatten().any(|side| {
+            let (Side::Varying(number) | Side::VaryingFlux(number)) = side else { return false };
+            let mut found = false;
+            self.system.side_values[*number].visit(&mut |part| {
+                found |= matches!(part, Node::Coordinate(of) | Node::Index(of) if *of == axis);
+            });
+            found
+        })
     }
 
     /// An array with these values which is periodic along these axes and beyond others 0, as far as a stencil that reaches along some

@@ -317,11 +317,11 @@ fn found(
         }
     }
     let mut sources = vec![vec![0.0; steps]; adjoint.source_count];
-    for (row, values) in back.records().iter().take(steps).enumerate() {
-        for (own, value) in adjoint.sources.iter().zip(&values[1..]) {
-            if own.weight != 0.0 {
-                sources[own.source][steps - 1 - row] += own.weight * value;
-            }
+    let records = back.records();
+    for (number, own) in adjoint.sources.iter().enumerate().filter(|(_, own)| own.weight != 0.0) {
+        let rows = records.iter().skip(usize::from(own.is_made)).take(steps);
+        for (row, values) in rows.enumerate() {
+            sources[own.source][steps - 1 - row] += own.weight * values[1 + number];
         }
     }
     let constants = adjoint.constants.clone();

@@ -2,9 +2,10 @@
 //! Random systems that can be differentiated: linear ones, and ones whose values change smoothly with those before them.
 
 use super::{AXES, Draw, Order, Solid};
-use crate::{Description, FieldText, Method, Table, TableText, Text};
+use crate::{Description, FieldText, Method, System, Table, TableText, Text};
 use problem::Dtype;
 use rand::RngExt;
+use std::path::Path;
 
 /// What a drawn expression is of values.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub fn differentiable(seed: u64, kind: Kind) -> Description {
     let mut own = Draw { solid: Solid::Nowhere, ..Draw::new(seed, 1 + (seed % 4) as i32) };
     own.order = [Order::Together, Order::InTurn, Order::ByRates][(seed / 2 % 3) as usize];
     own.layered = seed.is_multiple_of(11);
+    // A stencil of an expression of what is periodic and of what is not has no adjoint.
+    own.periodic = (seed % 4 != 3).then(|| [(); 3].map(|()| own.one_in(3)));
     own.differentiable(kind)
 }
 
@@ -104,6 +107,9 @@ impl Draw {
         }
         if self.layered {
             drawn = self.layer(drawn);
+            if System::new(&drawn, Path::new("")).is_err() {
+                drawn.pml = None;
+            }
         }
         drawn
     }
