@@ -28,6 +28,14 @@ pub struct Misfit {
     pub records: Vec<Vec<f64>>,
 }
 
+impl Misfit {
+    /// One that changes with records in a way that nobody has said yet.
+    #[must_use]
+    pub fn unsaid(system: &System, steps: usize) -> Self {
+        Self { records: vec![vec![0.0; system.traces.len()]; steps + 1] }
+    }
+}
+
 /// The adjoint of so many steps.
 ///
 /// # Errors
@@ -172,14 +180,13 @@ impl Making<'_> {
         self.own_names = stencils.collect();
     }
 
-    /// The arrays of the forward step that nodes read, with those that these are computed from.
+    /// The arrays that these expressions read, with those that these are computed from.
     fn needed<'n>(&self, nodes: impl Iterator<Item = &'n Node>) -> BTreeSet<Array> {
         let mut found = BTreeSet::new();
         let mut left = Vec::new();
         let mut note = |node: &Node, left: &mut Vec<Array>| {
             node.visit(&mut |part| {
                 if let Node::Read(array) = part
-                    && self.reverse.own(*array).is_none()
                     && found.insert(*array)
                 {
                     left.push(*array);
@@ -188,13 +195,15 @@ impl Making<'_> {
         };
         nodes.for_each(|node| note(node, &mut left));
         while let Some(array) = left.pop() {
-            if array.is_computed() {
-                note(self.reverse.value(array), &mut left);
-                if let Array::New(field) = array {
-                    let sources = &self.reverse.system.sources;
-                    let own = sources.iter().filter(|source| source.field == field);
-                    own.for_each(|source| note(&source.add, &mut left));
-                }
+            match self.reverse.own(array) {
+                Some(own) => own.value.iter().for_each(|value| note(value, &mut left)),
+                None if array.is_computed() => note(self.reverse.value(array), &mut left),
+                None => (),
+            }
+            if let Array::New(field) = array {
+                let sources = &self.reverse.system.sources;
+                let own = sources.iter().filter(|source| source.field == field);
+                own.for_each(|source| note(&source.add, &mut left));
             }
         }
         found
@@ -225,8 +234,7 @@ impl Making<'_> {
     ) -> Result<Adjoint, Error> {
         let system = self.reverse.system;
         let (shape, dims) = (system.shape, system.shape.dims());
-        let own_values = self.reverse.own.iter().filter_map(|own| own.value.as_ref());
-        let needed = self.needed(nexts.iter().map(|(_, node)| node).chain(own_values));
+        let needed = self.needed(nexts.iter().map(|(_, node)| node));
         let mut description = Description::new(&shape.extents()[3 - dims..]);
         description.title = match system.title() {
             "" => "An adjoint".to_owned(),
@@ -240,6 +248,14 @@ impl Making<'_> {
         description.steps = steps;
         let mut given = Vec::new();
         for array in &needed {
+            if let Some(own) = self.reverse.own(*array) {
+                if let Some(value) = &own.value {
+                    let value = self.text(value, *array)?;
+                    let (name, around) = (&self.names[array], self.around(own.periodic));
+                    description = description.work_with(name, value, &around);
+                }
+                continue;
+            }
             match *array {
                 Array::Coefficient(number) => self.coefficient(number, &mut description)?,
                 Array::Field { field, level } => {
@@ -264,13 +280,6 @@ impl Making<'_> {
             let own = FieldText::new(&name, 0.0, self.text(next, *array)?);
             let boundary = self.around(self.reverse.own(*array).expect("it is its own").periodic);
             description = description.field(own.boundary(&boundary));
-        }
-        for (number, own) in self.reverse.own.iter().enumerate() {
-            let Some(value) = &own.value else { continue };
-            let array = Array::Work(system.works.len() + number);
-            let name = &self.names[&array];
-            let value = self.text(value, array)?;
-            description = description.work_with(name, value, &self.around(own.periodic));
         }
         for (name, table) in self.table_names().into_iter().zip(&system.tables) {
             let text = (Text::new("a name", &name), TableText::Points(table.clone()));
@@ -428,7 +437,10 @@ impl Making<'_> {
             };
             // The adjoint's step n makes the adjoint of the values before the forward step `last - n`.
             let values = (0..steps).rev().map(|row| misfit.records[row][number]);
-            let values: Vec<f64> = values.collect();
+            let mut values: Vec<f64> = values.collect();
+            if values.windows(2).all(|pair| pair[0] == pair[1]) {
+                values.truncate(1);
+            }
             let arguments = (0..values.len()).map(|step| step as f64).collect();
             let name = format!("residual_{number}");
             let table = TableText::Points(Table { arguments, values });

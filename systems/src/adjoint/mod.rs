@@ -10,6 +10,7 @@
 mod algebra;
 mod build;
 mod derivative;
+mod file;
 mod fold;
 mod parameters;
 mod reverse;

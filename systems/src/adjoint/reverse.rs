@@ -13,9 +13,12 @@ use super::algebra::{call, choose, number, split, stencil, sum, times};
 use super::derivative::{constant, pulled};
 use super::fold::{self, At, Offset};
 use crate::checked::System;
-use crate::expression::{Array, Function, Node};
+use crate::expression::{Array, Function, Node, Type};
 use problem::boundary::Side;
 use transform::{Stencil, Tap};
+
+/// Parts of an expression that has no name of its own.
+const MOST_UNNAMED: usize = 24;
 
 /// A work field of the adjoint step.
 pub struct Own {
@@ -70,6 +73,8 @@ pub struct Reverse<'a> {
     pub found: BTreeMap<Array, Vec<Node>>,
     /// What depends on what is differentiated by.
     active: BTreeSet<Array>,
+    /// Along which axes what the equation computes is periodic.
+    usual: [bool; 3],
     /// The adjoint of each field after the step, with what other equations make of it in the step.
     pub after: BTreeMap<usize, Node>,
     /// What was taken for constant.
@@ -85,7 +90,7 @@ impl<'a> Reverse<'a> {
         }
         let (stencils, own) = (system.stencils.clone(), Vec::new());
         let (found, after, constants) = Default::default();
-        Self { system, stencils, own, found, active, after, constants }
+        Self { system, stencils, own, found, active, usual: [false; 3], after, constants }
     }
 
     /// An array of the adjoint.
@@ -153,7 +158,8 @@ impl<'a> Reverse<'a> {
                 self.after.insert(field, value.clone());
             }
             let handed = Handed { value, path: None };
-            self.hand(self.value(computed), &handed).map_err(|what| (computed, what))?;
+            self.usual = self.periodic_of(computed);
+            self.hand(self.value(computed), handed).map_err(|what| (computed, what))?;
         }
         Ok(())
     }
@@ -194,28 +200,76 @@ impl<'a> Reverse<'a> {
         }
     }
 
-    /// Hands the adjoint of an expression on to what it reads.
-    fn hand(&mut self, node: &Node, handed: &Handed) -> Result<(), String> {
-        if super::algebra::is(&handed.value, 0.0) || !self.depends(node) {
-            return Ok(());
+    /// Hands the adjoint of an expression on to what it reads: through each part of it once, however often it stands there.
+    fn hand(&mut self, node: &Node, handed: Handed) -> Result<(), String> {
+        let Handed { value, path } = handed;
+        let mut left: Vec<(usize, Node, Vec<Node>)> = vec![(height(node), node.clone(), vec![value])];
+        // A part is nearer to the ground than what it is a part of.
+        while let Some(highest) = (0..left.len()).max_by_key(|place| left[*place].0) {
+            let (_, node, parts) = left.swap_remove(highest);
+            let mut value = sum(parts);
+            if super::algebra::is(&value, 0.0) || !self.depends(&node) {
+                continue;
+            }
+            let Node::Call(function, arguments) = &node else {
+                let path = path.as_ref().map(|path| path.with(&value));
+                self.hand_on(&node, &Handed { value, path })?;
+                continue;
+            };
+            self.note_constants(*function, arguments);
+            let mut known = arguments.clone();
+            if path.is_none() {
+                value = self.named(&value, "adjoint_of_a_part");
+                for (argument, wanted) in known.iter_mut().zip(function.takes()) {
+                    if *wanted == Type::Number {
+                        *argument = self.named(argument, "part");
+                    }
+                }
+            }
+            let parts = pulled(*function, &known, &value);
+            for (argument, value) in arguments.iter().zip(parts) {
+                match left.iter_mut().find(|(_, known, _)| known == argument) {
+                    Some((_, _, parts)) => parts.push(value),
+                    None => left.push((height(argument), argument.clone(), vec![value])),
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// Hands the adjoint of what is no function of others on.
+    fn hand_on(&mut self, node: &Node, handed: &Handed) -> Result<(), String> {
         match node {
             Node::Read(array) => self.read(*array, handed),
-            Node::Call(function, arguments) => {
-                self.constants.extend(constant(*function));
-                let parts = pulled(*function, arguments, &handed.value);
-                for (argument, value) in arguments.iter().zip(parts) {
-                    let path = handed.path.as_ref().map(|path| path.with(&value));
-                    self.hand(argument, &Handed { value, path })?;
-                }
-                Ok(())
-            }
             Node::Stencil(number, argument) => {
                 let handed = self.through(*number, argument, handed)?;
-                self.hand(argument, &handed)
+                self.hand(argument, handed)
             }
             Node::Solve(..) => Err("a solve has no adjoint yet".into()),
             other => unreachable!("{other:?} reads nothing"),
+        }
+    }
+
+    /// An expression at a point by a name, if it is large: as a work field of the adjoint.
+    fn named(&mut self, node: &Node, name: &str) -> Node {
+        let (factor, rest) = split(node);
+        if size(&rest) <= MOST_UNNAMED {
+            return node.clone();
+        }
+        let reach = [false; 3];
+        let array = self.around_named(rest, (name, self.usual), reach);
+        times(factor, Node::Read(array))
+    }
+
+    /// Notes what has no derivative, and changes with values.
+    fn note_constants(&mut self, function: Function, arguments: &[Node]) {
+        self.constants.extend(constant(function));
+        if function == Function::If && self.depends(&arguments[0]) {
+            let mut decides = false;
+            arguments[0].visit(&mut |part| {
+                decides |= matches!(part, Node::Call(Function::Equal, _));
+            });
+            self.constants.extend(decides.then_some("=="));
         }
     }
 
@@ -319,6 +373,15 @@ impl<'a> Reverse<'a> {
     /// An array with these values which is periodic along these axes and beyond others 0, as far as a stencil that reaches along some
     /// sees.
     fn around(&mut self, value: Node, periodic: [bool; 3], reach: [bool; 3]) -> Array {
+        self.around_named(value, ("weighted", periodic), reach)
+    }
+
+    fn around_named(
+        &mut self,
+        value: Node,
+        (name, periodic): (&str, [bool; 3]),
+        reach: [bool; 3],
+    ) -> Array {
         let fits = |own: [bool; 3]| (0..3).all(|axis| !reach[axis] || own[axis] == periodic[axis]);
         if let Node::Read(array) = value
             && self.own(array).is_some_and(|own| fits(own.periodic))
@@ -331,7 +394,7 @@ impl<'a> Reverse<'a> {
         });
         match known {
             Some(known) => Array::Work(first + known),
-            None => self.array(Own { name: "weighted".into(), value: Some(value), periodic }),
+            None => self.array(Own { name: name.into(), value: Some(value), periodic }),
         }
     }
 
@@ -384,6 +447,22 @@ impl<'a> Reverse<'a> {
         let own = Stencil::new("transposed", dims, taps).map_err(|error| error.to_string())?;
         self.stencils.push(own);
         Ok(self.stencils.len() - 1)
+    }
+}
+
+/// Parts of an expression.
+fn size(node: &Node) -> usize {
+    let mut parts = 0;
+    node.visit(&mut |_| parts += 1);
+    parts
+}
+
+/// How many parts of an expression are within each other.
+fn height(node: &Node) -> usize {
+    match node {
+        Node::Call(_, arguments) => 1 + arguments.iter().map(height).max().unwrap_or(0),
+        Node::Stencil(_, of) | Node::Table(_, of) | Node::Solve(_, of) => 1 + height(of),
+        _ => 0,
     }
 }
 

@@ -437,3 +437,55 @@ fn what_has_no_adjoint_is_refused_with_its_name() {
     let found = simulation.gradient(2, &none(), |_| Ok(wrong(vec![vec![1.0]])));
     assert!(found.unwrap_err().to_string().contains("1 rows"));
 }
+
+/// Built-in systems on small grids, a little beside their starts, where `abs` has a derivative (`max` of a few points changes sides);
+/// and why others have no gradient.
+#[test]
+fn built_in_systems_pass_the_test_of_taylor() {
+    let (mut smooth, mut others) = (Vec::new(), Vec::new());
+    for example in crate::examples::EXAMPLES {
+        let mut description = Description::parse(example.name, example.text).unwrap();
+        let most = [200, 24, 12][description.size.len() - 1];
+        description.size.iter_mut().for_each(|extent| *extent = (*extent).min(most));
+        description.dtype = problem::Dtype::F64;
+        description.receivers.clear();
+        let system = of(&description);
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let start = Simulation::of(&system).build().unwrap().state().unwrap().arrays;
+        let start = all_plus(&start, 1e-3, &like(&start, &mut random));
+        let direction = like(&start, &mut random);
+        let mut simulation = from(&system, start.clone());
+        let mut value = 0.0;
+        let found = simulation.gradient(STEPS, &GradientBy::default(), |after| {
+            let (own, cotangents) = half_squares(after);
+            value = own;
+            Ok(cotangents)
+        });
+        let found = match found {
+            Ok(found) if found.constants.is_empty() => found,
+            Ok(found) => {
+                others.push((example.name, found.constants.join(", ")));
+                continue;
+            }
+            Err(error) => {
+                others.push((example.name, error.to_string()));
+                continue;
+            }
+        };
+        let [slope, _] = dot(grids(&direction), grids(&found.start));
+        let left = |far: f64| {
+            let mut simulation = from(&system, all_plus(&start, far, &direction));
+            simulation.step(STEPS).unwrap();
+            let there = half_squares(&mut simulation).0;
+            (there - value - far * slope).abs() / (1.0 + value.abs())
+        };
+        let [far, near] = [1e-4, 1e-5].map(left);
+        let rate = (far / near).log10();
+        println!("{}: {far:e} and {near:e} are left: {rate:.3}", example.name);
+        assert!(rate > 1.8 || near < 1e-12, "{}: {far:e}, {near:e}", example.name);
+        smooth.push(example.name);
+    }
+    println!("{others:?}");
+    let names: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["life", "larger-than-life", "karman", "kelvin-helmholtz"], "{others:?}");
+}
