@@ -93,7 +93,8 @@ pub fn build(
         let field = source.field;
         let Some(after) = reverse.after.get(&field).cloned() else { continue };
         let of_state = adjoints[field][0];
-        let made = (after != Node::Read(of_state)).then(|| at_sources.get(&field).copied()).flatten();
+        let made =
+            (after != Node::Read(of_state)).then(|| at_sources.get(&field).copied()).flatten();
         let own = match (made, after) {
             (Some(own), _) => own,
             (None, Node::Read(array)) if array == of_state => of_state,
@@ -147,8 +148,7 @@ struct Making<'a> {
     files: Vec<(String, Arc<Grid>)>,
 }
 
-type Equations =
-    (Vec<(Array, Node)>, Vec<Array>, Vec<Vec<Array>>, BTreeMap<usize, Array>);
+type Equations = (Vec<(Array, Node)>, Vec<Array>, Vec<Vec<Array>>, BTreeMap<usize, Array>);
 
 impl Making<'_> {
     /// Gives all arrays names.
@@ -307,7 +307,10 @@ impl Making<'_> {
         let folder = system.source.as_ref().map(|origin| origin.folder.clone());
         let checked = System::new(&description, &folder.unwrap_or_default());
         let checked = checked.map_err(|error| {
-            refused(format!("the adjoint of steps {first} to {} is no system: {error}", first + steps))
+            refused(format!(
+                "the adjoint of steps {first} to {} is no system: {error}",
+                first + steps
+            ))
         })?;
         let source_count = system.shares.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
         Ok(Adjoint {
@@ -340,8 +343,7 @@ impl Making<'_> {
         let name = |array: Array| self.names[&array].clone();
         let tables = self.table_names();
         let dims = self.reverse.system.shape.dims();
-        let writer =
-            Writer { array: &name, stencils: &self.own_names, tables: &tables, dims };
+        let writer = Writer { array: &name, stencils: &self.own_names, tables: &tables, dims };
         writer.text(&node).map_err(told)
     }
 

@@ -56,16 +56,11 @@ pub fn pulled(function: Function, arguments: &[Node], adjoint: &Node) -> Vec<Nod
         Function::Min | Function::Max => {
             let pair = if function == Function::Min { [a(), b()] } else { [b(), a()] };
             let is_first = call(Function::LessEqual, pair);
-            vec![
-                choose(is_first.clone(), own(), nothing()),
-                choose(is_first, nothing(), own()),
-            ]
+            vec![choose(is_first.clone(), own(), nothing()), choose(is_first, nothing(), own())]
         }
-        Function::If => vec![
-            nothing(),
-            choose(a(), own(), nothing()),
-            choose(a(), nothing(), own()),
-        ],
+        Function::If => {
+            vec![nothing(), choose(a(), own(), nothing()), choose(a(), nothing(), own())]
+        }
         Function::Floor
         | Function::Less
         | Function::LessEqual

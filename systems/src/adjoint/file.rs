@@ -26,7 +26,10 @@ impl Adjoint {
             ));
         }
         let spacing = list(of.spacing.iter().map(|it| it.as_str().to_owned()));
-        line(format!("\n[grid]\nsize = {:?}\nspacing = {spacing}\ndtype = \"{}\"", of.size, of.dtype));
+        line(format!(
+            "\n[grid]\nsize = {:?}\nspacing = {spacing}\ndtype = \"{}\"",
+            of.size, of.dtype
+        ));
         line(format!("\n[time]\ndt = {}\nsteps = {}", of.dt.as_str(), of.steps));
         if !of.stencils.is_empty() {
             line("\n[stencils]".into());

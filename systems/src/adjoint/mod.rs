@@ -105,7 +105,7 @@ impl Adjoint {
     /// Of so many steps of a system, the first of which is the step of this number.
     ///
     /// # Errors
-    /// [`Error::Unsupported`]: the system has something of which there is no adjoint, with its name; there is no such coefficient or
+    /// [`Error::Gradient`]: the system has something of which there is no adjoint, with its name; there is no such coefficient or
     /// constant.
     pub fn new(
         system: &System,
@@ -131,5 +131,5 @@ impl Adjoint {
 
 /// What has no gradient.
 pub(crate) fn refused(reason: String) -> Error {
-    Error::Unsupported { engine: "of gradients", reason }
+    Error::Gradient { reason }
 }

@@ -203,7 +203,8 @@ impl<'a> Reverse<'a> {
     /// Hands the adjoint of an expression on to what it reads: through each part of it once, however often it stands there.
     fn hand(&mut self, node: &Node, handed: Handed) -> Result<(), String> {
         let Handed { value, path } = handed;
-        let mut left: Vec<(usize, Node, Vec<Node>)> = vec![(height(node), node.clone(), vec![value])];
+        let mut left: Vec<(usize, Node, Vec<Node>)> =
+            vec![(height(node), node.clone(), vec![value])];
         // A part is nearer to the ground than what it is a part of.
         while let Some(highest) = (0..left.len()).max_by_key(|place| left[*place].0) {
             let (_, node, parts) = left.swap_remove(highest);
@@ -389,9 +390,10 @@ impl<'a> Reverse<'a> {
             return array;
         }
         let first = self.system.works.len();
-        let known = self.own.iter().position(|own| {
-            own.value.as_ref() == Some(&value) && fits(own.periodic)
-        });
+        let known = self
+            .own
+            .iter()
+            .position(|own| own.value.as_ref() == Some(&value) && fits(own.periodic));
         match known {
             Some(known) => Array::Work(first + known),
             None => self.array(Own { name: name.into(), value: Some(value), periodic }),

@@ -9,8 +9,8 @@ use problem::{Boundary, Clock};
 
 /// Names that mean something in every system.
 const OWN: [&str; 23] = [
-    "x", "y", "z", "t", "n", "pi", "ix", "iy", "iz", "dt", "h", "hx", "hy", "hz", "nx", "ny", "nz", "new",
-    "noise", "normal", "solve", "solid", "last",
+    "x", "y", "z", "t", "n", "pi", "ix", "iy", "iz", "dt", "h", "hx", "hy", "hz", "nx", "ny", "nz",
+    "new", "noise", "normal", "solve", "solid", "last",
 ];
 
 /// Names that nothing else has.
@@ -113,7 +113,10 @@ impl Writer<'_> {
             Function::Negate => Ok((format!("-{}", self.within(&parts[0], 8)?), 5)),
             Function::PowerOf(power) => {
                 let base = self.within(&parts[0], 9)?;
-                Ok((if power < 0 { format!("{base}^({power})") } else { format!("{base}^{power}") }, 8))
+                Ok((
+                    if power < 0 { format!("{base}^({power})") } else { format!("{base}^{power}") },
+                    8,
+                ))
             }
             Function::Power => {
                 let [a, b] = [self.within(&parts[0], 9)?, self.within(&parts[1], 9)?];

@@ -88,7 +88,7 @@ impl Simulation {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Unsupported`]: there is no adjoint of something in the system, which is told; ranks share the grid.
+    /// - [`Error::Gradient`]: there is no adjoint of something in the system, which is told. [`Error::Split`]: ranks share the grid.
     /// - [`Error::UnknownField`], [`Error::Extents`]: a cotangent is of none of its arrays, or of another shape.
     /// - [`Error::Memory`]: not one state fits.
     /// - Whatever [`Simulation::step`], [`super::Builder::build`] and `misfit` fail with.
@@ -167,7 +167,8 @@ impl Simulation {
 
 /// How many states of a system fit in so much memory, at least the one before the first step.
 fn most_states(system: &System, memory: Option<Bytes>) -> Result<usize, Error> {
-    let one = system.arrays() as u128 * system.shape().points() as u128
+    let one = system.arrays() as u128
+        * system.shape().points() as u128
         * system.dtype().stored().bytes() as u128;
     let given = memory.unwrap_or_else(|| Bytes(memory::free().0 / 4));
     match usize::try_from(u128::from(given.0) / one.max(1)) {

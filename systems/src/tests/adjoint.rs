@@ -137,7 +137,8 @@ fn any_linear_system_has_its_transpose() {
         }
         let [backward, other] = dot(grids(&direction), grids(&found.start));
         // Changes are differences of values that are rounded.
-        let size = size.max(other).max(grids(&left).flat_map(values).fold(0.0, |a, b| b.abs().max(a)));
+        let size =
+            size.max(other).max(grids(&left).flat_map(values).fold(0.0, |a, b| b.abs().max(a)));
         let off = (forward - backward).abs() / size.max(f64::MIN_POSITIVE);
         assert!(
             off < 1e-12,
@@ -370,9 +371,8 @@ fn a_gradient_of_later_steps_is_that_of_a_run_that_begins_there() {
     let later = gradient(&mut two, 4).unwrap();
     assert_eq!(two.field("u").unwrap(), one.field("u").unwrap());
     let mut first = Simulation::of(&system).build().unwrap();
-    let earlier = first.gradient(3, &by, |_| {
-        Ok(Cotangents { fields: later.start.clone(), records: Vec::new() })
-    });
+    let earlier = first
+        .gradient(3, &by, |_| Ok(Cotangents { fields: later.start.clone(), records: Vec::new() }));
     let earlier = earlier.unwrap();
     let off = |a: &Grid, b: &Grid| {
         values(a).zip(values(b)).map(|(a, b)| (a - b).abs() / (1.0 + a.abs())).fold(0.0, f64::max)
@@ -402,7 +402,10 @@ fn engines_agree_on_a_gradient() {
 #[test]
 fn what_has_no_adjoint_is_refused_with_its_name() {
     let field = |next: &str| {
-        Description::new(&[6]).derivative("laplace", "xx", 2).constant("k", 2).field(FieldText::new("u", "x", next))
+        Description::new(&[6])
+            .derivative("laplace", "xx", 2)
+            .constant("k", 2)
+            .field(FieldText::new("u", "x", next))
     };
     let refusal = |description: Description, by: GradientBy| {
         let mut simulation = Simulation::of(&of(&description)).build().unwrap();
@@ -425,7 +428,8 @@ fn what_has_no_adjoint_is_refused_with_its_name() {
     ] {
         if told.is_empty() {
             let periodic = Description::new(&[6]).derivative("laplace", "xx", 2);
-            let periodic = periodic.field(FieldText::new("u", "x", "laplace(x*u)").boundary("periodic"));
+            let periodic =
+                periodic.field(FieldText::new("u", "x", "laplace(x*u)").boundary("periodic"));
             assert!(refusal(periodic, by).contains("the coordinate x"));
         } else {
             let found = refusal(description, by);
