@@ -5,7 +5,7 @@
 //! After the steps the adjoint system goes back over them. Where it depends on the forward values, some of them are kept on the way, and
 //! those between are computed again ([`crate::adjoint::schedule`]).
 
-use super::{Simulation, SystemState};
+use super::{Form, Simulation, SystemState};
 use crate::adjoint::schedule::first_kept;
 use crate::adjoint::{Adjoint, By, Misfit, refused};
 use crate::checked::System;
@@ -158,6 +158,16 @@ impl Simulation {
         Ok(kept)
     }
 
+    /// Goes back to a state.
+    fn return_to(&mut self, state: &SystemState) -> Result<(), Error> {
+        if let Form::Equations(system) = &mut self.form
+            && system.return_to(state)?
+        {
+            return Ok(());
+        }
+        self.begin_with(state.clone())
+    }
+
     /// Its state without what was noted on the way.
     fn kept_state(&mut self) -> Result<SystemState, Error> {
         let state = self.state()?;
@@ -260,7 +270,7 @@ impl Over<'_> {
             if steps == 1 {
                 return self.back(&begin);
             }
-            self.again.begin_with(begin.clone())?;
+            self.again.return_to(&begin)?;
             if states == 0 {
                 self.take(steps - 1)?;
                 let state = self.again.kept_state()?;
