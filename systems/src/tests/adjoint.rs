@@ -42,7 +42,7 @@ fn like(arrays: &Arrays, random: &mut ChaCha8Rng) -> Arrays {
     arrays.iter().map(own).collect()
 }
 
-pub fn on(grid: &Grid, values: Vec<f64>) -> Grid {
+fn on(grid: &Grid, values: Vec<f64>) -> Grid {
     let dims = grid.shape.dims();
     Grid::new(&grid.shape.extents()[3 - dims..], values).unwrap()
 }
@@ -52,7 +52,7 @@ fn values(grid: &Grid) -> impl Iterator<Item = f64> + '_ {
 }
 
 /// `a + factor b`
-pub fn plus(a: &Grid, factor: f64, b: &Grid) -> Grid {
+fn plus(a: &Grid, factor: f64, b: &Grid) -> Grid {
     on(a, values(a).zip(values(b)).map(|(a, b)| a + factor * b).collect())
 }
 
@@ -78,7 +78,7 @@ fn grids(arrays: &Arrays) -> impl Iterator<Item = &Grid> {
 }
 
 /// A simulation that begins with these values.
-pub fn from(system: &System, arrays: Arrays) -> Simulation {
+fn from(system: &System, arrays: Arrays) -> Simulation {
     let (records, series, rows_of) = Default::default();
     let state = SystemState { step: 0, arrays, records, series, rows_of, clock: None };
     Simulation::of(system).state(state).build().unwrap()
@@ -155,7 +155,7 @@ fn any_linear_system_has_its_transpose() {
 }
 
 /// Half the sum of squares of what fields and records are.
-pub fn half_squares(simulation: &mut Simulation) -> (f64, Cotangents) {
+fn half_squares(simulation: &mut Simulation) -> (f64, Cotangents) {
     let fields: Arrays = simulation.state().unwrap().arrays;
     let fields: Arrays = fields.into_iter().filter(|(name, _)| name.level == 0).collect();
     let records = records(simulation);
@@ -199,6 +199,7 @@ fn any_smooth_system_passes_the_test_of_taylor() {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let start = Simulation::of(&system).build().unwrap().state().unwrap().arrays;
         let beginning = StartValues::new(&system).unwrap();
+        let state = grids(&start).map(|grid| 8 * grid.shape.points() as u64).sum::<u64>();
         let mut coefficients = Vec::new();
         for (text, grid) in description.coefficients.iter().zip(&beginning.coefficients) {
             let along = (0..grid.shape.points()).map(|_| random.random_range(-1.0..1.0));
@@ -222,7 +223,8 @@ fn any_smooth_system_passes_the_test_of_taylor() {
         let mut by = GradientBy {
             coefficients: direction.coefficients.iter().map(|(name, ..)| name.clone()).collect(),
             parameters: vec!["k".into()],
-            memory: None,
+            // Of one state, two, or more than there are steps.
+            memory: Some(Bytes((1 + seed % 3 * (seed % 3)) * state)),
         };
         let gradient = |by: &GradientBy| {
             let moved = of(&direction.moved(&description, k, 0.0));

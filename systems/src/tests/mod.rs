@@ -2,7 +2,6 @@
 //! Systems of fields: random ones against the oracle, the built-in ones against solutions of their own.
 
 mod adjoint;
-mod adjoint_tell;
 mod batch;
 mod clock;
 pub mod composed;
