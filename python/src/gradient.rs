@@ -59,7 +59,9 @@ fn asked(py: Python<'_>, after: &mut Simulation, misfit: &Py<PyAny>) -> PyResult
     let records = match records {
         None => Vec::new(),
         Some(rows) => rows.call_method0("tolist")?.extract::<Vec<Vec<f64>>>().map_err(|_| {
-            PyTypeError::new_err("records must be an array of a row for each step and a column for each receiver")
+            PyTypeError::new_err(
+                "records must be an array of a row for each step and a column for each receiver",
+            )
         })?,
     };
     Ok(Cotangents { fields: fields.collect::<PyResult<_>>()?, records })

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::algebra::{add, choose, number, sum};
+use super::algebra::{add, call, choose, number as number_of, sum, times};
 use super::reverse::{Own, Reverse, is_at};
 use super::text::{Names, Writer, backwards};
 use super::{Adjoint, AtSource, By, Given, OfField, Summed, refused};
@@ -12,8 +12,8 @@ use crate::checked::System;
 use crate::description::{
     CoefficientText, Description, FieldText, StartText, Table, TableText, WorkText,
 };
-use crate::expression::{Array, Node};
-use crate::parts::{Recorded, Start};
+use crate::expression::{Array, Function, Node};
+use crate::parts::{Recorded, Start, Trace};
 use crate::sides::later;
 use crate::start::StartValues;
 use crate::text::Text;
@@ -66,6 +66,21 @@ pub fn build(
         };
         adjoints.push((0..of.levels).map(|level| own(level, &mut reverse)).collect());
     }
+    let looks_at_end = looks_at_end(system, misfit);
+    for (number, trace) in system.traces.iter().enumerate().filter(|_| looks_at_end) {
+        let Recorded::Expression(node, points) = &trace.of else { continue };
+        let since = over_steps(first);
+        let table = Node::Table(system.tables.len() + number, Box::new(since));
+        let dims = system.shape.dims();
+        let parts = points.iter().map(|(at, weight)| {
+            let at = std::array::from_fn(|axis| (axis >= 3 - dims).then_some(at[axis]));
+            choose(is_at(at), times(number_of(*weight), table.clone()), number_of(0.0))
+        });
+        let by = sum(parts.collect());
+        reverse.recorded(node, by).map_err(|what| {
+            refused(format!("what is recorded as '{}' has no adjoint: {what}", trace.name))
+        })?;
+    }
     let after: Vec<Array> = adjoints.iter().map(|levels| levels[0]).collect();
     reverse.equations(&after).map_err(|(array, what)| {
         refused(format!("the equation of '{}' has no adjoint: {what}", system.name_of(array)))
@@ -107,13 +122,28 @@ pub fn build(
         };
         at_sources.insert(field, own);
     }
-    let last = (first + steps).saturating_sub(1);
+    let count = steps + usize::from(looks_at_end);
+    let last = (first + count).saturating_sub(1);
     let beginning = StartValues::new(system)?;
     let files = Vec::new();
     let own_names = Vec::new();
     let mut making = Making { reverse, last, beginning, names: BTreeMap::new(), own_names, files };
     making.name();
-    making.write((nexts, gradients, adjoints, at_sources), &wanted, by, (first, steps), misfit)
+    making.write((nexts, gradients, adjoints, at_sources), &wanted, by, (first, count), misfit)
+}
+
+/// Whether something is recorded that is made of several values, so that its derivative after the last step is one of these.
+fn looks_at_end(system: &System, misfit: &Misfit) -> bool {
+    let is_one = |trace: &Trace| matches!(trace.of, Recorded::Expression(..));
+    !misfit.records.is_empty() && system.traces.iter().any(is_one)
+}
+
+/// How many steps are done since the first one.
+fn over_steps(first: usize) -> Node {
+    match first {
+        0 => Node::Step,
+        first => call(Function::Subtract, [Node::Step, number_of(first as f64)]),
+    }
 }
 
 /// Checks that nothing is in a system of which there is no adjoint.
@@ -146,6 +176,11 @@ struct Making<'a> {
     names: BTreeMap<Array, String>,
     own_names: Vec<String>,
     files: Vec<(String, Arc<Grid>)>,
+}
+
+/// The name of the table of what is sought by what a receiver records.
+fn residual(receiver: usize) -> String {
+    format!("residual_{receiver}")
 }
 
 type Equations = (Vec<(Array, Node)>, Vec<Array>, Vec<Vec<Array>>, BTreeMap<usize, Array>);
@@ -219,7 +254,7 @@ impl Making<'_> {
         let dims = system.shape.dims();
         let added = own.map(|source| {
             let at = std::array::from_fn(|axis| (axis >= 3 - dims).then_some(source.at[axis]));
-            choose(is_at(at), source.add.clone(), number(0.0))
+            choose(is_at(at), source.add.clone(), number_of(0.0))
         });
         sum([value].into_iter().chain(added).collect())
     }
@@ -321,13 +356,16 @@ impl Making<'_> {
             summed: summed.collect(),
             sources,
             source_count,
+            looks_at_end: looks_at_end(system, misfit),
             constants,
             arrays: self.files,
         })
     }
 
     fn table_names(&self) -> Vec<String> {
-        (0..self.reverse.system.tables.len()).map(|number| format!("table_{number}")).collect()
+        let system = self.reverse.system;
+        let own = (0..system.tables.len()).map(|number| format!("table_{number}"));
+        own.chain((0..system.traces.len()).map(residual)).collect()
     }
 
     /// An expression as text, with the times that it had.
@@ -430,24 +468,21 @@ impl Making<'_> {
         let system = self.reverse.system;
         let dims = system.shape.dims();
         for (number, trace) in system.traces.iter().enumerate() {
-            let Recorded::Receivers(parts) = &trace.of else {
-                let what = format!(
-                    "the receiver of '{}' records an expression, which has no adjoint yet: record a field",
-                    trace.name
-                );
-                return Err(refused(what));
-            };
             // The adjoint's step n makes the adjoint of the values before the forward step `last - n`.
-            let values = (0..steps).rev().map(|row| misfit.records[row][number]);
-            let mut values: Vec<f64> = values.collect();
+            let values = (0..steps).map(|row| misfit.records[row][number]);
+            let mut values: Vec<f64> = match trace.of {
+                Recorded::Receivers(_) => values.rev().collect(),
+                Recorded::Expression(..) => values.collect(),
+            };
             if values.windows(2).all(|pair| pair[0] == pair[1]) {
                 values.truncate(1);
             }
             let arguments = (0..values.len()).map(|step| step as f64).collect();
-            let name = format!("residual_{number}");
+            let name = residual(number);
             let table = TableText::Points(Table { arguments, values });
             if steps > 0 {
                 description.tables.push((Text::new("a name", &name), table));
+                let Recorded::Receivers(parts) = &trace.of else { continue };
                 for (receiver, weight) in parts {
                     let receiver = &system.receivers[*receiver];
                     let field = &self.names[&adjoints[receiver.field][0]];
@@ -480,9 +515,9 @@ impl Making<'_> {
             let weight = if is_kept { 0.0 } else { *weight };
             let recorded = at_sources[&source.field];
             let is_made = recorded != adjoints[source.field][0];
-            sources.push(AtSource { source: *number, weight, is_made });
-            let field = &self.names[&recorded];
-            description = description.receiver(field, &source.at[3 - dims..]);
+            let field = self.names[&recorded].clone();
+            description = description.receiver(&field, &source.at[3 - dims..]);
+            sources.push(AtSource { field, place: index, source: *number, weight, is_made });
         }
         (description, sources)
     }

@@ -68,8 +68,12 @@ pub struct Summed {
 }
 
 /// A receiver of the adjoint system, at a source of the forward one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AtSource {
+    /// The field of the adjoint system that it records.
+    pub field: String,
+    /// The place in C order.
+    pub place: usize,
     /// The number of the source: of all places, in the order of the description.
     pub source: usize,
     /// How much of the source is added there; 0 where points keep their values.
@@ -95,6 +99,9 @@ pub struct Adjoint {
     pub sources: Vec<AtSource>,
     /// How many sources the forward system has, in all places.
     pub source_count: usize,
+    /// Whether its first step makes no step back but looks at the values after the last one, of which receivers record expressions. Then
+    /// the adjoints of fields begin with 0, and how what is sought changes with fields is added after that step.
+    pub looks_at_end: bool,
     /// What was taken for constant though it changes with values: `floor`, `==`.
     pub constants: Vec<&'static str>,
     /// Values of coefficients that were computed to be starts, by their names: files of the description when it is written.

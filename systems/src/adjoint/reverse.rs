@@ -90,7 +90,35 @@ impl<'a> Reverse<'a> {
         }
         let (stencils, own) = (system.stencils.clone(), Vec::new());
         let (found, after, constants) = Default::default();
-        Self { system, stencils, own, found, active, usual: [false; 3], after, constants }
+        let usual = [false; 3];
+        let mut reverse = Self { system, stencils, own, found, active, usual, after, constants };
+        reverse.activate();
+        reverse
+    }
+
+    /// Finds out what depends on what is differentiated by.
+    fn activate(&mut self) {
+        let has_source = |array: &Array| match array {
+            Array::New(field) => self.system.sources.iter().any(|source| source.field == *field),
+            _ => false,
+        };
+        let order = self.order();
+        // What a source adds to is followed also where nothing else changes it.
+        self.active.extend(order.iter().filter(|it| has_source(it)).copied());
+        for computed in &order {
+            if self.depends(self.value(*computed)) {
+                self.active.insert(*computed);
+            }
+        }
+    }
+
+    /// Goes through an expression that is recorded of the values before the step; `by` is what is sought by its value at each point.
+    ///
+    /// # Errors
+    /// It holds something that has no adjoint here.
+    pub fn recorded(&mut self, node: &Node, by: Node) -> Result<(), String> {
+        self.usual = [false; 3];
+        self.hand(node, Handed { value: by, path: None })
     }
 
     /// An array of the adjoint.
@@ -124,17 +152,6 @@ impl<'a> Reverse<'a> {
         let order = self.order();
         for (field, adjoint) in after.iter().enumerate() {
             self.found.entry(Array::New(field)).or_default().push(Node::Read(*adjoint));
-        }
-        let has_source = |array: &Array| match array {
-            Array::New(field) => self.system.sources.iter().any(|source| source.field == *field),
-            _ => false,
-        };
-        // What a source adds to is followed also where nothing else changes it.
-        self.active.extend(order.iter().filter(|it| has_source(it)).copied());
-        for computed in &order {
-            if self.depends(self.value(*computed)) {
-                self.active.insert(*computed);
-            }
         }
         let active: Vec<Array> =
             order.into_iter().rev().filter(|it| self.active.contains(it)).collect();
@@ -178,8 +195,9 @@ impl<'a> Reverse<'a> {
             }
         }
         let mut order = Vec::new();
-        for field in 0..self.system.fields.len() {
-            note(self, Array::New(field), &mut order);
+        let recorded = self.system.recorded_works().into_iter().map(Array::Work);
+        for array in recorded.chain((0..self.system.fields.len()).map(Array::New)) {
+            note(self, array, &mut order);
         }
         order
     }

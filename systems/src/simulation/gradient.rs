@@ -107,7 +107,7 @@ impl Simulation {
         let by = By { coefficients, parameters };
         let first = self.steps();
         let span = (first, steps);
-        let plain = Adjoint::new(&system, &by, span, &Misfit::default())?;
+        let plain = Adjoint::new(&system, &by, span, &Misfit::unsaid(&system, steps))?;
         let mut kept = Vec::new();
         let mut states = 0;
         if !plain.given.is_empty() && steps > 0 {
@@ -117,13 +117,40 @@ impl Simulation {
             self.step(steps)?;
         }
         let cotangents = misfit(self)?;
+        if self.steps() != first + steps {
+            return Err(refused("the misfit took steps of its own".into()));
+        }
         let records = checked_records(&system, cotangents.records, steps)?;
-        let adjoint = match records.is_empty() {
+        let adjoint = match records.is_empty() && system.receivers().len() == 0 {
             true => plain,
             false => Adjoint::new(&system, &by, span, &Misfit { records: records.clone() })?,
         };
-        let inputs = beginning(&system, &adjoint, &cotangents.fields, records.last())?;
-        let mut back = Self::of(&adjoint.system).engine(engine).inputs(inputs).build()?;
+        let row = records.last().filter(|_| !adjoint.looks_at_end);
+        let inputs = beginning(&system, &adjoint, &cotangents.fields, row)?;
+        // What is added after the first step, which is noted before that.
+        let mut unnoted = vec![0.0; adjoint.sources.len()];
+        let back = Self::of(&adjoint.system).engine(engine);
+        let mut back = match adjoint.looks_at_end {
+            false => back.inputs(inputs).build()?,
+            true => {
+                let mut back = back.build()?;
+                if !adjoint.given.is_empty() {
+                    give(&mut back, &adjoint, &self.kept_state()?)?;
+                }
+                back.step(1)?;
+                for (name, grid) in inputs {
+                    let at_sources = adjoint.sources.iter().enumerate();
+                    let at_sources =
+                        at_sources.filter(|(_, own)| own.field == name && !own.is_made);
+                    at_sources.for_each(|(number, own)| unnoted[number] += grid.get(own.place));
+                    let own = back.field(&name)?;
+                    let sum = (0..grid.shape.points()).map(|at| own.get(at) + grid.get(at));
+                    let extents = &grid.shape.extents()[3 - grid.shape.dims()..];
+                    back.set_field(&name, Grid::new(extents, sum.collect::<Vec<f64>>())?)?;
+                }
+                back
+            }
+        };
         let mut steps_again = 0;
         match kept.pop() {
             None => back.step(steps)?,
@@ -141,7 +168,7 @@ impl Simulation {
                 steps_again = over.steps_again;
             }
         }
-        found(&adjoint, &mut back, (steps, steps_again))
+        found(&adjoint, &mut back, (steps, steps_again), &unnoted)
     }
 
     /// Takes so many steps, and keeps the state before the first one and up to so many others.
@@ -295,14 +322,20 @@ impl Over<'_> {
 
     /// Takes a step of the adjoint, from the forward state before that step.
     fn back(&mut self, state: &SystemState) -> Result<(), Error> {
-        for given in &self.adjoint.given {
-            let is_it = |name: &ArrayName| name.field == given.field && name.level == given.level;
-            let values = state.arrays.iter().find(|(name, _)| is_it(name));
-            let (_, values) = values.expect("a state has all arrays that equations read");
-            self.back.set_field(&given.name, values.clone())?;
-        }
+        give(self.back, self.adjoint, state)?;
         self.back.step(1)
     }
+}
+
+/// Gives an adjoint system the forward values that it needs.
+fn give(back: &mut Simulation, adjoint: &Adjoint, state: &SystemState) -> Result<(), Error> {
+    for given in &adjoint.given {
+        let is_it = |name: &ArrayName| name.field == given.field && name.level == given.level;
+        let values = state.arrays.iter().find(|(name, _)| is_it(name));
+        let (_, values) = values.expect("a state has all arrays that equations read");
+        back.set_field(&given.name, values.clone())?;
+    }
+    Ok(())
 }
 
 /// What the adjoint system has come to.
@@ -310,6 +343,7 @@ fn found(
     adjoint: &Adjoint,
     back: &mut Simulation,
     (steps, steps_again): (usize, usize),
+    unnoted: &[f64],
 ) -> Result<Gradient, Error> {
     let mut start = Vec::new();
     for own in &adjoint.fields {
@@ -330,9 +364,11 @@ fn found(
     let mut sources = vec![vec![0.0; steps]; adjoint.source_count];
     let records = back.records();
     for (number, own) in adjoint.sources.iter().enumerate().filter(|(_, own)| own.weight != 0.0) {
-        let rows = records.iter().skip(usize::from(own.is_made)).take(steps);
+        let before = usize::from(own.is_made) + usize::from(adjoint.looks_at_end);
+        let rows = records.iter().skip(before).take(steps);
         for (row, values) in rows.enumerate() {
-            sources[own.source][steps - 1 - row] += own.weight * values[1 + number];
+            let more = if row == 0 { unnoted[number] } else { 0.0 };
+            sources[own.source][steps - 1 - row] += own.weight * (values[1 + number] + more);
         }
     }
     let constants = adjoint.constants.clone();

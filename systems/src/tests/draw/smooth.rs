@@ -101,6 +101,15 @@ impl Draw {
             let field = format!("u{}", self.below(self.fields));
             drawn = drawn.receiver_between(&field, &at, crate::Interpolation::Sinc);
         }
+        if self.one_in(3) {
+            let at: Vec<usize> = size.iter().map(|extent| self.below(*extent)).collect();
+            let [a, b] = [(); 2].map(|()| self.below(self.fields));
+            let value = match kind {
+                Kind::Linear => format!("sin(t)*s0(u{a}) + 0.5*u{b}"),
+                Kind::Smooth => format!("tanh(s0(u{a}*u{b})) + cos(t)*u{b}^2"),
+            };
+            drawn = drawn.receiver_of(value, &at);
+        }
         if self.one_in(4) {
             let (width, strength) = (self.below(9), self.random.random_range(0.0..0.3));
             drawn = drawn.sponge(width, strength);
