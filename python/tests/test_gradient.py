@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Gradients of systems: beside difference quotients, and an inversion."""
 
+import pathlib
+import runpy
+import sys
+
 import numpy as np
 import pytest
 import stencil
@@ -119,3 +123,15 @@ def test_mistakes_of_a_misfit():
         system().gradient(2, lambda fields, records: ({}, records[:1, 1:]))
     rod = stencil.Simulation("star1d1r", np.ones(8))
     assert not hasattr(rod, "gradient")
+
+
+def test_the_inversion_of_the_examples_lowers_its_misfit(tmp_path, monkeypatch, capsys):
+    example = pathlib.Path(__file__).parent.parent / "examples" / "fwi.py"
+    picture = tmp_path / "fwi.png"
+    arguments = ["--scale", "0.4", "--iterations", "2", "--engine", "cpu", "--output", str(picture)]
+    monkeypatch.setattr(sys, "argv", [str(example), *arguments])
+    runpy.run_path(str(example), run_name="__main__")
+    looks = [line for line in capsys.readouterr().out.splitlines() if "misfit" in line]
+    misfits = [float(line.split()[2]) for line in looks]
+    assert misfits[0] == 1 and misfits[-1] < 0.9
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -12,6 +12,7 @@ mod build;
 mod derivative;
 mod file;
 mod fold;
+mod making;
 mod parameters;
 mod reverse;
 pub mod schedule;
@@ -21,9 +22,31 @@ use std::sync::Arc;
 
 use crate::checked::System;
 use crate::description::Description;
+use crate::parts::{Recorded, Trace};
 use problem::{Error, Grid};
 
-pub use build::Misfit;
+/// What is differentiated: how much it changes with what was recorded. How it changes with the fields at the end is what the adjoint
+/// starts with.
+#[derive(Clone, Debug, Default)]
+pub struct Misfit {
+    /// Of each row of records, from that of the start on, the derivative by the value of each receiver; nothing if it does not depend on
+    /// records.
+    pub records: Vec<Vec<f64>>,
+}
+
+impl Misfit {
+    /// One that changes with records in a way that nobody has said yet.
+    #[must_use]
+    pub fn unsaid(system: &System, steps: usize) -> Self {
+        Self { records: vec![vec![0.0; system.traces.len()]; steps + 1] }
+    }
+
+    /// Whether something is recorded that is made of several values, so that its derivative after the last step is one of these.
+    fn looks_at_end(&self, system: &System) -> bool {
+        let is_one = |trace: &Trace| matches!(trace.of, Recorded::Expression(..));
+        !self.records.is_empty() && system.traces.iter().any(is_one)
+    }
+}
 
 /// By what is differentiated, besides the values before a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

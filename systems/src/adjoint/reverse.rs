@@ -9,13 +9,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::algebra::{call, choose, number, split, stencil, sum, times};
+use super::algebra::{call, number, split, sum, times};
 use super::derivative::{constant, pulled};
-use super::fold::{self, At, Offset};
+use super::fold::{At, Offset};
 use crate::checked::System;
 use crate::expression::{Array, Function, Node, Type};
 use problem::boundary::Side;
-use transform::{Stencil, Tap};
+use transform::Stencil;
+
+mod stencils;
 
 /// Parts of an expression that has no name of its own.
 const MOST_UNNAMED: usize = 24;
@@ -44,19 +46,28 @@ struct Handed {
 struct Path {
     /// All offsets together.
     taps: Vec<Offset>,
-    /// The stencil, a factor and the array whose transposed stencil the adjoint is, if it is just that.
-    only: Option<(Vec<(Offset, f64)>, Node, Array)>,
+    /// What the adjoint is, if it is just a stencil of an array.
+    only: Option<Only>,
     /// Axes along which all that is read is periodic.
     periodic: [bool; 3],
+}
+
+/// A factor times a transposed stencil of an array.
+#[derive(Clone)]
+struct Only {
+    factor: Node,
+    /// The stencil before it was transposed.
+    taps: Vec<(Offset, f64)>,
+    of: Array,
 }
 
 impl Path {
     /// It with another adjoint at its end.
     fn with(&self, value: &Node) -> Self {
-        let only = self.only.clone().and_then(|(taps, _, around)| {
+        let only = self.only.clone().and_then(|only| {
             let (factor, rest) = split(value);
-            let is_one = matches!(&rest, Node::Stencil(_, of) if **of == Node::Read(around));
-            is_one.then_some((taps, factor, around))
+            let is_one = matches!(&rest, Node::Stencil(_, of) if **of == Node::Read(only.of));
+            is_one.then_some(Only { factor, ..only })
         });
         Self { only, ..self.clone() }
     }
@@ -290,183 +301,6 @@ impl<'a> Reverse<'a> {
             });
             self.constants.extend(decides.then_some("=="));
         }
-    }
-
-    /// What a stencil of an expression hands on to that.
-    fn through(&mut self, of: usize, to: &Node, handed: &Handed) -> Result<Handed, String> {
-        let taps: Vec<(Offset, f64)> =
-            self.stencils[of].taps().iter().map(|tap| (tap.offset, tap.weight)).collect();
-        let opposite = taps.iter().map(|(at, weight)| (at.map(|at| -at), *weight)).collect();
-        let transposed = self.stencil(opposite)?;
-        if let Some(path) = &handed.path {
-            let value = stencil(transposed, handed.value.clone());
-            let mut all: BTreeSet<Offset> = BTreeSet::new();
-            for first in &path.taps {
-                for (second, _) in &taps {
-                    all.insert(std::array::from_fn(|axis| first[axis] + second[axis]));
-                }
-            }
-            let taps = all.into_iter().collect();
-            return Ok(Handed { value, path: Some(Path { taps, only: None, ..*path }) });
-        }
-        let reach = self.reach(of, to);
-        let periodic = self.periodic(to, reach)?;
-        let (factor, rest) = split(&handed.value);
-        let around = self.around(rest, periodic, reach);
-        let value = times(factor.clone(), stencil(transposed, Node::Read(around)));
-        let offsets = taps.iter().map(|(at, _)| *at).collect();
-        let path = Path { taps: offsets, only: Some((taps, factor, around)), periodic };
-        Ok(Handed { value, path: Some(path) })
-    }
-
-    /// Along which axes a stencil of an expression reads others than the point.
-    fn reach(&self, of: usize, node: &Node) -> [bool; 3] {
-        let along = |number: usize, reach: &mut [bool; 3]| {
-            for tap in self.stencils[number].taps() {
-                (0..3).for_each(|axis| reach[axis] |= tap.offset[axis] != 0);
-            }
-        };
-        let mut reach = [false; 3];
-        along(of, &mut reach);
-        node.visit(&mut |part| {
-            if let Node::Stencil(number, _) = part {
-                along(*number, &mut reach);
-            }
-        });
-        reach
-    }
-
-    /// Along which axes a stencil of an expression finds beyond sides what lies at the other side.
-    fn periodic(&self, node: &Node, reach: [bool; 3]) -> Result<[bool; 3], String> {
-        let mut periodic = [true; 3];
-        let is_bare = matches!(node, Node::Read(_));
-        for axis in 0..3 {
-            let (mut any, mut other) = (false, None);
-            let letter = ["z", "y", "x"][axis];
-            node.visit(&mut |part| {
-                let found = match part {
-                    Node::Read(array) => {
-                        let own = self.periodic_of(*array)[axis];
-                        any |= own && self.active.contains(array);
-                        let name = self.system.name_of(*array);
-                        match own {
-                            false => Some(format!("'{name}', which is not")),
-                            true if !is_bare && self.sides_change_along(*array, axis) => {
-                                Some(format!("'{name}', whose sides are made of {letter}"))
-                            }
-                            true => None,
-                        }
-                    }
-                    Node::Coordinate(of) | Node::Index(of) if *of == axis => {
-                        Some(format!("the coordinate {letter}"))
-                    }
-                    _ => None,
-                };
-                if other.is_none() {
-                    other = found;
-                }
-            });
-            periodic[axis] = any && other.is_none();
-            if let Some(other) = other.filter(|_| any && reach[axis]) {
-                return Err(format!(
-                    "a stencil takes here an expression of what is periodic along {letter} and of {other}"
-                ));
-            }
-        }
-        Ok(periodic)
-    }
-
-    /// Whether an expression at sides of an array holds coordinates along an axis.
-    fn sides_change_along(&self, array: Array, axis: usize) -> bool {
-        let sides = self.system.boundary_of(array).sides;
-        sides.iter().flatten().any(|side| {
-            let (Side::Varying(number) | Side::VaryingFlux(number)) = side else { return false };
-            let mut found = false;
-            self.system.side_values[*number].visit(&mut |part| {
-                found |= matches!(part, Node::Coordinate(of) | Node::Index(of) if *of == axis);
-            });
-            found
-        })
-    }
-
-    /// An array with these values which is periodic along these axes and beyond others 0, as far as a stencil that reaches along some
-    /// sees.
-    fn around(&mut self, value: Node, periodic: [bool; 3], reach: [bool; 3]) -> Array {
-        self.around_named(value, ("weighted", periodic), reach)
-    }
-
-    fn around_named(
-        &mut self,
-        value: Node,
-        (name, periodic): (&str, [bool; 3]),
-        reach: [bool; 3],
-    ) -> Array {
-        let fits = |own: [bool; 3]| (0..3).all(|axis| !reach[axis] || own[axis] == periodic[axis]);
-        if let Node::Read(array) = value
-            && self.own(array).is_some_and(|own| fits(own.periodic))
-        {
-            return array;
-        }
-        let first = self.system.works.len();
-        let known = self
-            .own
-            .iter()
-            .position(|own| own.value.as_ref() == Some(&value) && fits(own.periodic));
-        match known {
-            Some(known) => Array::Work(first + known),
-            None => self.array(Own { name: name.into(), value: Some(value), periodic }),
-        }
-    }
-
-    /// Notes a part of the adjoint of an array that is read.
-    fn read(&mut self, array: Array, Handed { value, path }: &Handed) -> Result<(), String> {
-        if !self.active.contains(&array) {
-            return Ok(());
-        }
-        let mut parts = vec![value.clone()];
-        if let Some(path) = path {
-            let boundary = self.system.boundary_of(array).without_added();
-            let extents = self.system.shape.extents();
-            let left_out = path.periodic;
-            match &path.only {
-                Some((taps, factor, around)) => {
-                    for (at, taps) in fold::of_stencil(&boundary, extents, taps, left_out) {
-                        let own = self.stencil_of(taps, Node::Read(*around))?;
-                        parts.push(choose(is_at(at), times(factor.clone(), own), number(0.0)));
-                    }
-                }
-                None => {
-                    for (at, taps) in fold::of_places(&boundary, extents, &path.taps, left_out) {
-                        let own = self.stencil_of(taps, value.clone())?;
-                        parts.push(choose(is_at(at), own, number(0.0)));
-                    }
-                }
-            }
-        }
-        self.found.entry(array).or_default().extend(parts);
-        Ok(())
-    }
-
-    /// A stencil with these weights of an expression; one of the point itself is a product.
-    fn stencil_of(&mut self, taps: Vec<(Offset, f64)>, of: Node) -> Result<Node, String> {
-        Ok(match taps[..] {
-            [([0, 0, 0], weight)] => times(number(weight), of),
-            _ => stencil(self.stencil(taps)?, of),
-        })
-    }
-
-    /// The number of a stencil with these weights.
-    fn stencil(&mut self, taps: Vec<(Offset, f64)>) -> Result<usize, String> {
-        let mut taps: Vec<Tap> =
-            taps.into_iter().map(|(offset, weight)| Tap { offset, weight }).collect();
-        taps.sort_by_key(|tap| tap.offset);
-        if let Some(known) = self.stencils.iter().position(|known| known.taps() == taps) {
-            return Ok(known);
-        }
-        let dims = self.system.shape.dims();
-        let own = Stencil::new("transposed", dims, taps).map_err(|error| error.to_string())?;
-        self.stencils.push(own);
-        Ok(self.stencils.len() - 1)
     }
 }
 
