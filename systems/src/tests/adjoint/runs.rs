@@ -164,7 +164,7 @@ fn built_in_systems_pass_the_test_of_taylor() {
     let (mut smooth, mut others) = (Vec::new(), Vec::new());
     for example in crate::examples::EXAMPLES {
         let mut description = Description::parse(example.name, example.text).unwrap();
-        let most = [200, 24, 12][description.size.len() - 1];
+        let most = [100, 16, 8][description.size.len() - 1];
         description.size.iter_mut().for_each(|extent| *extent = (*extent).min(most));
         description.dtype = problem::Dtype::F64;
         description.receivers.clear();
@@ -207,4 +207,44 @@ fn built_in_systems_pass_the_test_of_taylor() {
     println!("{others:?}");
     let names: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["life", "larger-than-life", "karman", "kelvin-helmholtz"], "{others:?}");
+}
+
+/// A system that is a stencil is computed as one, forwards and backwards.
+#[test]
+fn a_system_that_is_a_stencil_has_a_gradient() {
+    let heat = |k: f64| {
+        let own = Description::new(&[30, 20])
+            .dtype(problem::Dtype::F64)
+            .constant("k", format!("{k:?}"))
+            .derivative("laplace", "laplace", 2)
+            .field(
+                FieldText::new("u", "cos(x/3) + sin(y)", "u + k*laplace(u)")
+                    .boundary("x:edge,y:periodic"),
+            );
+        of(&own)
+    };
+    let value = |k: f64| {
+        let mut simulation = Simulation::of(&heat(k)).build().unwrap();
+        simulation.step(7).unwrap();
+        half_squares(&mut simulation).0
+    };
+    let quotient = (value(0.2 + 1e-6) - value(0.2 - 1e-6)) / 2e-6;
+    let by = GradientBy {
+        parameters: vec!["k".into()],
+        memory: Some(Bytes(3 * 8 * 600)),
+        ..GradientBy::default()
+    };
+    let mut simulation = Simulation::of(&heat(0.2)).build().unwrap();
+    let found = simulation.gradient(7, &by, |after| Ok(half_squares(after).1)).unwrap();
+    let by_k = found.parameters[0].1;
+    assert!((by_k - quotient).abs() < 1e-6 * quotient.abs(), "{by_k} for {quotient}");
+    assert!(found.steps_again > 0);
+    let start = Simulation::of(&heat(0.2)).build().unwrap().state().unwrap().arrays;
+    let direction = like(&start, &mut ChaCha8Rng::seed_from_u64(1));
+    let only = GradientBy::default();
+    let mut linear = Simulation::of(&heat(0.2)).build().unwrap();
+    let again = linear.gradient(7, &only, |after| Ok(half_squares(after).1)).unwrap();
+    let [one, size] = dot(grids(&direction), grids(&found.start));
+    let [other, _] = dot(grids(&direction), grids(&again.start));
+    assert!((one - other).abs() < 1e-13 * size && again.steps_again == 0, "{one} and {other}");
 }
