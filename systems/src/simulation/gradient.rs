@@ -129,7 +129,7 @@ impl Simulation {
         let inputs = beginning(&system, &adjoint, &cotangents.fields, row)?;
         // What is added after the first step, which is noted before that.
         let mut unnoted = vec![0.0; adjoint.sources.len()];
-        let back = Self::of(&adjoint.system).engine(engine);
+        let back = Self::of(&adjoint.system).engine(engine).control(choices.control.clone());
         let mut back = match adjoint.looks_at_end {
             false => back.inputs(inputs).build()?,
             true => {
