@@ -164,7 +164,7 @@ fn built_in_systems_pass_the_test_of_taylor() {
     let (mut smooth, mut others) = (Vec::new(), Vec::new());
     for example in crate::examples::EXAMPLES {
         let mut description = Description::parse(example.name, example.text).unwrap();
-        let most = [100, 16, 8][description.size.len() - 1];
+        let most = [100, 24, 8][description.size.len() - 1];
         description.size.iter_mut().for_each(|extent| *extent = (*extent).min(most));
         description.dtype = problem::Dtype::F64;
         description.receivers.clear();
