@@ -18,6 +18,11 @@ struct Page;
 #[doc = include_str!("../../docs/systems.md")]
 struct SystemsPage;
 
+/// Likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/gradients.md")]
+struct GradientsPage;
+
 pub use compute::{device, engine, families, filter, plan, ranks, report, run};
 pub use files::{io, record};
 pub use problem::{

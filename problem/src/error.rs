@@ -267,6 +267,13 @@ pub enum Error {
         asked: Asked,
     },
 
+    /// Something that has no gradient.
+    #[error("there is no gradient: {reason}")]
+    Gradient {
+        /// What it is, and what to do instead, if anything.
+        reason: String,
+    },
+
     /// A grid that cannot be cut among so many ranks.
     #[error("{reason}")]
     Split {
@@ -507,6 +514,7 @@ impl Error {
             | Self::Network { .. }
             | Self::Ranks { .. }
             | Self::Unsupported { .. }
+            | Self::Gradient { .. }
             | Self::Asked { .. } => ErrorKind::Input,
             Self::NoDriver { .. }
             | Self::NoGpu { .. }

@@ -17,7 +17,7 @@ use crate::dlpack::ImportedArray;
 use crate::numbers::count;
 use crate::planning::value;
 use crate::worker::Worker;
-use crate::{arrays, errors, help, state};
+use crate::{arrays, errors, gradient, help, state};
 
 /// A stencil or a system, as many steps at a time as its owner likes.
 #[pyclass(frozen, subclass, module = "stencil._stencil")]
@@ -173,6 +173,20 @@ impl Computation {
                 done
             }
         }
+    }
+
+    /// Takes steps, asks a function how a number changes with what they left, and goes back over them.
+    fn _gradient<'py>(
+        &self,
+        py: Python<'py>,
+        steps: &Bound<'_, PyAny>,
+        misfit: Py<PyAny>,
+        by: (Vec<String>, Vec<String>, Option<u64>),
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let steps = count("steps", steps, 0)?;
+        let (coefficients, parameters, memory) = by;
+        let by = gradient::by(coefficients, parameters, memory);
+        gradient::gradient(py, &self.worker, (steps, by), misfit)
     }
 
     /// All that is needed to go on from here.

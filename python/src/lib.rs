@@ -11,6 +11,7 @@ mod computation;
 mod device_array;
 mod dlpack;
 mod errors;
+mod gradient;
 mod help;
 mod ndimage;
 mod ndimage_on_gpu;

@@ -38,6 +38,7 @@ have raises `TypeError`. While steps are taken other threads of Python run, and 
 from . import _stencil, ndimage
 from ._computations import Simulation, System, _options
 from ._fields import Field, Parameters
+from ._gradient import Gradient
 from ._stencil import DeviceArray, __version__, catalogue, examples, weights
 from .errors import (
     DeviceError,
@@ -56,6 +57,7 @@ __all__ = [
     "Error",
     "Field",
     "FileError",
+    "Gradient",
     "InputError",
     "NotFiniteError",
     "OutOfMemoryError",
@@ -74,7 +76,7 @@ __all__ = [
 ]
 
 
-for _each in (Field, Parameters, Simulation, System):
+for _each in (Field, Gradient, Parameters, Simulation, System):
     _each.__module__ = __name__
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Literal, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -25,6 +25,7 @@ __all__ = [
     "Error",
     "Field",
     "FileError",
+    "Gradient",
     "InputError",
     "NotFiniteError",
     "OutOfMemoryError",
@@ -291,7 +292,24 @@ class System(_Computation):
     def parameters(self) -> Parameters: ...
     @parameters.setter
     def parameters(self, values: Mapping[str, _Number]) -> None: ...
+    def gradient(
+        self,
+        steps: int,
+        misfit: Callable[[dict[Any, NDArray[Any]], NDArray[np.float64]], Any],
+        *,
+        coefficients: Sequence[str] = (),
+        parameters: Sequence[str] = (),
+        memory: int | None = None,
+    ) -> Gradient: ...
     def series(self) -> NDArray[Any]: ...
+
+class Gradient(NamedTuple):
+    start: dict[Any, NDArray[Any]]
+    coefficients: dict[str, NDArray[Any]]
+    parameters: dict[str, float]
+    sources: NDArray[np.float64]
+    steps_again: int
+    constants: list[str]
 
 def plan(
     weights: str | ArrayLike,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from . import _describe, _shown, _stencil
+from . import _describe, _gradient, _shown, _stencil
 from ._arrays import on_gpu, on_host
 from ._fields import Field, Parameters, numbers
 from .errors import InputError
@@ -508,6 +508,34 @@ class System(_Computation, _stencil.System):
             raise TypeError(f"parameters must be a dict from names to values, not {type(values).__name__}\n"
                             "help: write system.parameters = {\"name\": value}, or system.parameters[\"name\"] = value")  # fmt: skip
         self.parameters.update(values)
+
+    def gradient(self, steps, misfit, *, coefficients=(), parameters=(), memory=None):
+        """Takes `steps` steps, and says how a number changes with what they began with.
+
+        After the steps `misfit(fields, records)` is called with a dict of the arrays that they left, by the names of fields and
+        by `(name, level)` of earlier steps, and with what `records()` gives. It returns the derivatives of the number by these:
+        a dict with the same keys, of arrays; those that are left out are 0. Or such a dict and an array of the derivatives by
+        the records: a row for each step, or one more for the start, and a column for each receiver.
+
+        What is returned has the derivatives by the values before the steps (`start`, with the same keys), by `coefficients` and
+        `parameters` of these names (dicts), and by what each source adds in each step (`sources`, a row for each place).
+        Earlier values that follow from the start, as of a wave from rest, add theirs to it. The system is then after its steps.
+
+        `memory` is how many bytes kept states may take, a quarter of what is free by default; with fewer states steps are taken
+        again (`steps_again`). What is taken for constant though it changes with values is in `constants`.
+
+        Raises `InputError` for what has no derivative (`docs/gradients.md`), and what `misfit` raises.
+
+            >>> import numpy as np, stencil
+            >>> cooling = stencil.System({
+            ...     "grid": {"dtype": "f64"}, "constants": {"rate": 0.5},
+            ...     "fields": {"u": {"start": np.array([4.0, 8.0]), "next": "u - rate*u"}},
+            ... })
+            >>> found = cooling.gradient(2, lambda fields, records: {"u": fields["u"]}, parameters=["rate"])
+            >>> found.start["u"].tolist(), found.parameters
+            ([0.25, 0.5], {'rate': -20.0})
+        """
+        return _gradient.gradient(self, steps, misfit, coefficients, parameters, memory)
 
     def series(self):
         """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total; a total of

@@ -73,6 +73,9 @@ pub struct System {
     /// The expressions of values and slopes at sides.
     pub(super) side_values: Vec<Node>,
     pub(super) sources: Vec<Source>,
+    /// Of each of them which place of the description it is of, and with which weight; of a part of a system nothing.
+    #[serde(skip)]
+    pub(super) shares: Vec<(usize, f64)>,
     /// What all points make together.
     pub(super) totals: Totals,
     /// Where a run has come to its end, if a condition says it.
@@ -148,6 +151,7 @@ impl System {
             solid: None,
             side_values: Vec::new(),
             sources: Vec::new(),
+            shares: Vec::new(),
             totals: Totals::default(),
             end: None,
             receivers: Vec::new(),
@@ -219,15 +223,18 @@ impl System {
         }
         let spacing = system.spacing;
         let places = Places { shape, spacing, scope: &scope, folder };
+        let mut number = 0;
         for source in &description.sources {
             let field = index("field", &source.field, &scope.fields)?;
-            let System { fields, sources, .. } = &mut system;
+            let System { fields, sources, shares, .. } = &mut system;
             for place in places.of(&source.field, &source.at, source.units)? {
                 let at = PlaceOf { points: place, spacing };
                 let add = scope.number_at(&source.add, Purpose::Next, at)?;
                 for share in source.interpolation.weights(place, shape) {
                     sourced::add((fields, sources), field, share, &add);
+                    shares.resize(sources.len(), (number, share.1));
                 }
+                number += 1;
             }
         }
         system.check_beside_solid(description)?;

@@ -36,6 +36,7 @@ use std::path::Path;
 
 use problem::Error;
 
+pub mod adjoint;
 mod apart;
 mod at;
 pub mod batch;

@@ -138,6 +138,18 @@ impl System {
         })
     }
 
+    /// The fields, places in C order and weights of what is recorded of a field, by the number of the receiver; nothing where an
+    /// expression is recorded.
+    pub(super) fn points_of_receiver(&self, number: usize) -> Vec<(String, usize, f64)> {
+        let Recorded::Receivers(parts) = &self.traces[number].of else { return Vec::new() };
+        let [_, ny, nx] = self.shape.extents();
+        let point = |&(receiver, weight): &(usize, f64)| {
+            let Receiver { field, at: [z, y, x] } = &self.receivers[receiver];
+            (self.fields[*field].name.clone(), (z * ny + y) * nx + x, weight)
+        };
+        parts.iter().map(point).collect()
+    }
+
     /// The points of fields that an expression reads at a point.
     fn reads(&self, node: &Node, at: [usize; 3]) -> Vec<(usize, [usize; 3])> {
         let noted = Noted::default();

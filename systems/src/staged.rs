@@ -84,6 +84,7 @@ impl System {
             end: None,
             length: self.length.clone(),
             sources: Vec::new(),
+            shares: Vec::new(),
             receivers: Vec::new(),
             side_values: self.side_values.clone(),
             stages: vec![program.clone()],

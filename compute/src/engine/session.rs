@@ -137,6 +137,12 @@ pub trait Session {
         unreachable!("no step of this session is taken back")
     }
 
+    /// Takes so many steps for done, also fewer than are, so that the next one is that of this number; false where the session cannot, and
+    /// goes on as it was.
+    fn take_step(&mut self, _done: usize) -> bool {
+        false
+    }
+
     /// Takes when the next steps are, and how long.
     fn take_clock(&mut self, _clock: Clock) {}
 

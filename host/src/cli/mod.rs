@@ -13,6 +13,7 @@ use problem::Error;
 use ranks::Role;
 use run_file::Meant;
 
+mod adjoint;
 mod bench;
 mod choice;
 mod computation_args;
@@ -80,6 +81,8 @@ enum Command {
     Run(Box<run::RunArgs>),
     /// Compute a built-in system of fields, or write its file to start from
     Example(Box<example::ExampleArgs>),
+    /// Print the adjoint of a system of fields, which is a system again, or write its file
+    Adjoint(adjoint::AdjointArgs),
     /// Rank every way to compute a job, and print what the transformation makes of its stencil
     Plan(plan::PlanArgs),
     /// Measure the papers' workloads, every result verified, and compare with an earlier time
@@ -193,6 +196,7 @@ fn dispatch(
             let signals = Signals::catch();
             bench::run(&args, &signals, commit).map_err(|failure| signals.name(failure))
         }
+        Command::Adjoint(args) => adjoint::run(&args),
         Command::Plan(args) => Ok(print(&plan::run(&args, only)?)?),
         Command::List(args) => Ok(print(&list::run(&args)?)?),
         Command::Doctor(args) => Ok(print(&doctor::run(&args, role.post())?)?),

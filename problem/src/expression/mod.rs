@@ -13,7 +13,7 @@ mod reduction;
 mod scope;
 mod show;
 
-pub use function::{Function, Type};
+pub use function::{Function, NAMED, Type};
 pub use node::{Array, Node};
 pub use parse::{Kind, Syntax, parse};
 pub use reduction::{Fold, Reduction};

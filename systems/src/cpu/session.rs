@@ -82,6 +82,11 @@ impl<T: Stored> Session for OnCpu<T> {
         Ok(())
     }
 
+    fn take_step(&mut self, done: usize) -> bool {
+        self.cpu.done = done;
+        true
+    }
+
     fn take_clock(&mut self, clock: Clock) {
         self.cpu.system.clock = clock;
     }

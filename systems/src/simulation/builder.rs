@@ -42,7 +42,7 @@ struct OfSystem {
 pub struct Choices {
     pub system: System,
     pub asked: Asked,
-    control: Control,
+    pub control: Control,
     portions: Option<usize>,
     fuse: Depth,
     kernel: Option<&'static dyn families::Family>,

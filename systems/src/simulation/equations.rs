@@ -543,6 +543,26 @@ impl SystemSimulation {
         Ok(true)
     }
 
+    /// Goes back to a state, without what was noted since, where the engine can: else nothing that it has counts.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; the device refuses.
+    pub(super) fn return_to(&mut self, state: &SystemState) -> Result<bool, Error> {
+        if self.system.varies_steps() || !self.session.take_step(state.step) {
+            return Ok(false);
+        }
+        (self.done, self.finite, self.unseen) = (state.step, state.step, Duration::ZERO);
+        self.first = self.first.min(state.step);
+        self.records.clear();
+        self.rows.clear();
+        for (name, values) in &state.arrays {
+            if !self.put(&name.field, name.level, values)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// What the receivers recorded: for the start and each step, the time and the value at each receiver.
     #[must_use]
     pub fn records(&self) -> &[Vec<f64>] {

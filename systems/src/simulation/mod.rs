@@ -36,6 +36,7 @@ use crate::checked::System;
 
 mod builder;
 mod equations;
+mod gradient;
 mod kept;
 mod state;
 
@@ -43,6 +44,7 @@ use builder::Choices;
 
 pub use builder::Builder;
 pub use equations::{Asked, SystemSimulation, SystemState};
+pub use gradient::{Cotangents, Gradient, GradientBy};
 pub use kept::Wanted;
 
 /// A stencil or a system of fields on an engine's device.

@@ -244,7 +244,7 @@ impl Simulation {
     }
 
     /// Goes on from values that were changed; where that is not possible, it is as it was.
-    fn begin_with(&mut self, mut state: SystemState) -> Result<(), Error> {
+    pub(super) fn begin_with(&mut self, mut state: SystemState) -> Result<(), Error> {
         let choices = self.choices.as_mut().expect("equations are of a system");
         let anew = |clock| choices.system.found_anew(clock, state.step);
         state.clock = state.clock.map(anew);

@@ -9,6 +9,8 @@ use std::path::Path;
 use transform::finite_difference::{central, staggered};
 use transform::{Stencil, Tap};
 
+pub mod smooth;
+
 const AXES: [&str; 3] = ["z", "y", "x"];
 
 /// What a random system is drawn from.

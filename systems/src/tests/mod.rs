@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Systems of fields: random ones against the oracle, the built-in ones against solutions of their own.
 
+mod adjoint;
 mod batch;
 mod clock;
 pub mod composed;

@@ -747,3 +747,26 @@ fn files_have_the_times_of_steps_of_any_length() {
         before = time;
     }
 }
+
+/// The adjoint of a file is a file, which is computed and verified.
+#[test]
+fn the_adjoint_of_a_system_is_a_system() {
+    let folder = folder(WAVE);
+    let printed = folder.succeed("adjoint wave.toml").stdout;
+    let has = |text: &str, part: &str| assert!(text.contains(part), "{part}: {text}");
+    has(&printed, "title = \"The adjoint of: A wave\"");
+    // Energy is made of p^2, whose derivative needs p.
+    has(&printed, "# p is to be given before each step");
+    folder.succeed("adjoint wave.toml --by c --steps 12 --write back.toml");
+    let written = fs::read_to_string(folder.path("back.toml")).unwrap();
+    has(&written, "[fields.gradient_c]");
+    has(&written, "steps = 12");
+    let run = folder.succeed("run back.toml --json back.json");
+    has(&run.stdout, "verified   steps 1, 7, 12");
+    folder.fail(
+        "adjoint wave.toml --by q",
+        2,
+        "error: there is no gradient: there is no coefficient 'q'\n  \
+         help: the page docs/gradients.md lists what is differentiated, and what is not",
+    );
+}

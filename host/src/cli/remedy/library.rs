@@ -131,6 +131,9 @@ pub fn of_error(error: &Error) -> String {
             Error::NoEngine { .. } => {
                 "take another --dtype or --size, or leave out --fuse, --chain and --kernel".into()
             }
+            Error::Gradient { .. } => {
+                "the page docs/gradients.md lists what is differentiated, and what is not".into()
+            }
             Error::Split { .. } => {
                 "take fewer ranks or GPUs, a larger --size, or other numbers for --split".into()
             }

@@ -92,6 +92,11 @@ impl<T: Target> Session for OnTarget<T> {
         Ok(())
     }
 
+    fn take_step(&mut self, done: usize) -> bool {
+        (self.done, self.numbers_of, self.last) = (done, (0, 0), None);
+        true
+    }
+
     /// The numbers of steps are other ones then, and the last launch is not taken again with them.
     fn take_clock(&mut self, clock: Clock) {
         self.system.clock = clock;

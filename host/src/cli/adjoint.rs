@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `host adjoint`: the adjoint of a system, as a system's file.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::files::CommandFiles;
+use super::{Failure, print, warn};
+use files::io::npy;
+use problem::Error;
+use systems::adjoint::{Adjoint, By, Misfit};
+use systems::{Description, System};
+
+const HELP: &str = "\
+Examples:
+  host adjoint wave.toml
+  host adjoint wave.toml --by c,damping --write back.toml
+  host run back.toml                  what the fields and the residuals of receivers are is 0, until it is written there
+
+Exit codes: 0 done, 2 bad input, 5 a file could not be read or written.";
+
+/// Of which system, and by what else than its fields it is differentiated
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub struct AdjointArgs {
+    /// The system's file
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// Coefficients and constants by which it is differentiated, too, separated by commas: a field adds up each gradient
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    by: Vec<String>,
+    /// Steps that are gone back over, instead of the file's own
+    #[arg(long, value_name = "N")]
+    steps: Option<usize>,
+    /// Write it to this file, and values of coefficients beside it as NAME.npy, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Any [`Failure`].
+pub fn run(args: &AdjointArgs) -> Result<(), Failure> {
+    let mut files = CommandFiles::default();
+    files.reads("FILE.toml", Some(&args.file))?;
+    let description = Description::read(&args.file)?;
+    let folder = args.file.parent().unwrap_or(Path::new(""));
+    let system = System::new(&description, folder)?;
+    let steps = args.steps.unwrap_or(system.steps());
+    let mut by = By::default();
+    for name in &args.by {
+        let is_constant = system.constants().any(|(known, _)| known == name);
+        let names = if is_constant { &mut by.parameters } else { &mut by.coefficients };
+        names.push(name.clone());
+    }
+    let misfit = match system.receivers().len() {
+        0 => Misfit::default(),
+        _ => Misfit::unsaid(&system, steps),
+    };
+    let adjoint = Adjoint::new(&system, &by, (0, steps), &misfit)?;
+    for what in &adjoint.constants {
+        warn(&format!("'{what}' has no derivative, and is taken for constant"));
+    }
+    let Some(path) = &args.write else { return Ok(print(&adjoint.file())?) };
+    let output = files.writes("--write", Some(path))?.expect("a file is named");
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let mut arrays = Vec::new();
+    for (name, grid) in &adjoint.arrays {
+        let path = beside.join(format!("{name}.npy"));
+        let output = files.writes("--write", Some(&path))?.expect("a file is named");
+        arrays.push((output, grid));
+    }
+    for (output, grid) in &arrays {
+        let points = grid.shape.points();
+        let read = |region| Ok::<_, Error>(grid.read(region));
+        npy::stage(output, grid.shape, grid.dtype(), points, read)?.publish()?;
+    }
+    Ok(output.write(|to| to.write_all(adjoint.file().as_bytes()))?)
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Gradients: what a function of Python says of the values after the steps, and what the adjoint makes of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use stencil::memory::Bytes;
+use stencil::observe::ArrayName;
+use stencil::simulation::{Cotangents, Gradient, GradientBy};
+use stencil::{Error, Simulation};
+
+use crate::worker::Worker;
+use crate::{arrays, state};
+
+/// What a misfit is asked and says: fields, and records without times, both as arrays.
+type Said<'py> = (Vec<(String, usize, Bound<'py, PyAny>)>, Option<Bound<'py, PyAny>>);
+
+/// Takes so many steps, asks `misfit`, and goes back over them.
+pub fn gradient<'py>(
+    py: Python<'py>,
+    worker: &Worker<Simulation>,
+    (steps, by): (usize, GradientBy),
+    misfit: Py<PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let noted = Arc::clone(&raised);
+    let task = move |simulation: &mut Simulation| {
+        simulation.gradient(steps, &by, |after| {
+            // The thread that waits has let go of Python's lock.
+            Python::attach(|py| asked(py, after, &misfit)).map_err(|error| {
+                *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                Error::Gradient { reason: "the misfit raised an exception".into() }
+            })
+        })
+    };
+    let found = worker.ask(py, task);
+    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    written(py, found?)
+}
+
+/// What a function says of the values as they are now.
+fn asked(py: Python<'_>, after: &mut Simulation, misfit: &Py<PyAny>) -> PyResult<Cotangents> {
+    let told = |error: Error| crate::errors::raised(py, &error);
+    let state = after.state().map_err(told)?;
+    let dict = PyDict::new(py);
+    for (ArrayName { field, level }, grid) in state.arrays {
+        dict.set_item((field, level), arrays::array(py, grid)?)?;
+    }
+    let records = state::rows(py, after.records().to_vec())?;
+    let said = misfit.bind(py).call1((dict, records))?;
+    let (fields, records): Said<'_> = said.extract()?;
+    let fields = fields
+        .into_iter()
+        .map(|(field, level, array)| Ok((ArrayName { field, level }, arrays::grid(&array)?)));
+    let records = match records {
+        None => Vec::new(),
+        Some(rows) => rows.call_method0("tolist")?.extract::<Vec<Vec<f64>>>().map_err(|_| {
+            PyTypeError::new_err(
+                "records must be an array of a row for each step and a column for each receiver",
+            )
+        })?,
+    };
+    Ok(Cotangents { fields: fields.collect::<PyResult<_>>()?, records })
+}
+
+/// A dict of a gradient.
+fn written(py: Python<'_>, found: Gradient) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let start = PyDict::new(py);
+    for (ArrayName { field, level }, grid) in found.start {
+        start.set_item((field, level), arrays::array(py, grid)?)?;
+    }
+    let coefficients = PyDict::new(py);
+    for (name, grid) in found.coefficients {
+        coefficients.set_item(name, arrays::array(py, grid)?)?;
+    }
+    let parameters = PyDict::new(py);
+    for (name, value) in found.parameters {
+        parameters.set_item(name, value)?;
+    }
+    dict.set_item("start", start)?;
+    dict.set_item("coefficients", coefficients)?;
+    dict.set_item("parameters", parameters)?;
+    dict.set_item("sources", state::rows(py, found.sources)?)?;
+    dict.set_item("constants", found.constants)?;
+    dict.set_item("steps_again", found.steps_again)?;
+    Ok(dict)
+}
+
+/// By what is differentiated, and with how many bytes.
+pub fn by(coefficients: Vec<String>, parameters: Vec<String>, memory: Option<u64>) -> GradientBy {
+    GradientBy { coefficients, parameters, memory: memory.map(Bytes) }
+}

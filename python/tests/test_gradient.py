@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Gradients of systems: beside difference quotients, and an inversion."""
+
+import pathlib
+import runpy
+import sys
+
+import numpy as np
+import pytest
+import stencil
+from scipy.optimize import minimize
+
+
+def waves(c, wavelet=(0.0,) * 12, damping=0.1):
+    return stencil.System(
+        {
+            "grid": {"size": [9, 12], "dtype": "f64"},
+            "time": {"dt": 0.4},
+            "constants": {"damping": damping},
+            "stencils": {"laplace": {"derivative": "laplace", "order": 2}},
+            "tables": {"wavelet": {"arguments": list(range(12)), "values": list(wavelet)}},
+            "fields": {
+                "p": {
+                    "start": "exp(-(x - 4)^2 - (y - 3)^2)",
+                    "boundary": "y:reflect,x-:odd",
+                    "next": "2*p - prev(p) + (c*dt)^2*laplace(p) - dt*damping*p^3",
+                }
+            },
+            "sources": [{"field": "p", "at": [2, 3.5], "add": "wavelet(n)"}],
+            "receivers": [{"field": "p", "at": [4, 8]}, {"field": "p", "at": [6.5, 2]}],
+        },
+        coefficients={"c": c},
+        engine="cpu",
+    )
+
+
+def half_squares(fields, records):
+    return {"p": fields["p"]}, records[:, 1:]
+
+
+def value(system, steps=12):
+    system.step(steps)
+    return 0.5 * (np.sum(system.field("p") ** 2) + np.sum(system.records()[:, 1:] ** 2))
+
+
+def test_a_gradient_is_the_limit_of_difference_quotients():
+    random = np.random.default_rng(3)
+    c, wavelet = 1 + 0.2 * random.random((9, 12)), random.random(12)
+    system = waves(c, wavelet)
+    found = system.gradient(12, half_squares, coefficients=["c"], parameters=["damping"])
+    assert system.steps == 12 and found.steps_again == 0 and found.constants == []
+    assert set(found.start) == {"p", ("p", 1)}
+
+    def quotient(one, other, far=1e-6):
+        return (value(one) - value(other)) / (2 * far)
+
+    far, along = 1e-6, random.random((9, 12))
+    by = quotient(waves(c + far * along, wavelet), waves(c - far * along, wavelet))
+    assert by == pytest.approx(np.sum(found.coefficients["c"] * along), rel=1e-6)
+    by = quotient(waves(c, wavelet, 0.1 + far), waves(c, wavelet, 0.1 - far))
+    assert by == pytest.approx(found.parameters["damping"], rel=1e-6)
+    along = random.random(12)
+    by = quotient(waves(c, wavelet + far * along), waves(c, wavelet - far * along))
+    assert by == pytest.approx(found.sources[0] @ along, rel=1e-6)
+    one, other = waves(c, wavelet), waves(c, wavelet)
+    for system, sign in ((one, 1), (other, -1)):
+        system["p", 1] = np.array(system["p", 1]) + sign * far * along
+    by = quotient(one, other)
+    assert by == pytest.approx(np.sum(found.start["p", 1] * along), rel=1e-6)
+
+
+def test_little_memory_takes_steps_again_and_changes_nothing():
+    c = np.full((9, 12), 1.1)
+    all_kept = waves(c).gradient(12, half_squares, coefficients=["c"])
+    one_kept = waves(c).gradient(12, half_squares, coefficients=["c"], memory=2 * 9 * 12 * 8)
+    assert one_kept.steps_again == 66
+    assert np.array_equal(all_kept.coefficients["c"], one_kept.coefficients["c"])
+
+
+def test_the_diffusion_of_two_snapshots_is_found():
+    def heat(k):
+        system = {
+            "grid": {"size": [24], "dtype": "f64"},
+            "time": {"dt": 0.2},
+            "stencils": {"up": {"derivative": "x+", "order": 2}, "down": {"derivative": "x-", "order": 2}},
+            "fields": {"u": {"start": "sin(x/2) + x/8", "boundary": "edge", "next": "u + dt*down(k*up(u))"}},
+        }
+        return stencil.System(system, coefficients={"k": k}, engine="cpu")
+
+    truth = 1 + 0.5 * np.sin(np.arange(24) / 4)
+    after = heat(truth)
+    after.step(20)
+    snapshot = after.field("u")
+    misfits = []
+
+    def misfit(k):
+        off = []
+        found = heat(k).gradient(20, lambda fields, _: off.append(fields["u"] - snapshot) or {"u": off[0]}, coefficients=["k"])
+        misfits.append(0.5 * np.sum(off[0] ** 2))
+        return misfits[-1], found.coefficients["k"]
+
+    best = minimize(misfit, np.ones(24), jac=True, method="L-BFGS-B", bounds=[(0.1, 2)] * 24, options={"maxiter": 200, "ftol": 1e-16, "gtol": 1e-12})
+    assert misfits[-1] < 1e-6 * misfits[0]
+    # The flux through the last side is 0 whatever k is there.
+    assert np.max(np.abs(best.x - truth)[:23]) < 0.1
+
+
+def test_mistakes_of_a_misfit():
+    def system():
+        return waves(np.ones((9, 12)))
+
+    with pytest.raises(ZeroDivisionError):
+        system().gradient(2, lambda fields, records: 1 / 0)
+    with pytest.raises(TypeError, match="misfit must be a function"):
+        system().gradient(2, {"p": 1})
+    with pytest.raises(stencil.InputError, match="there is no coefficient 'q'"):
+        system().gradient(2, half_squares, coefficients=["q"])
+    with pytest.raises(stencil.InputError, match="give a list"):
+        system().gradient(2, half_squares, coefficients="c")
+    with pytest.raises(stencil.InputError, match="'q'"):
+        system().gradient(2, lambda fields, records: {"q": fields["p"]})
+    with pytest.raises(stencil.InputError, match="rows"):
+        system().gradient(2, lambda fields, records: ({}, records[:1, 1:]))
+    rod = stencil.Simulation("star1d1r", np.ones(8))
+    assert not hasattr(rod, "gradient")
+
+
+def test_the_inversion_of_the_examples_lowers_its_misfit(tmp_path, monkeypatch, capsys):
+    example = pathlib.Path(__file__).parent.parent / "examples" / "fwi.py"
+    picture = tmp_path / "fwi.png"
+    arguments = ["--scale", "0.4", "--iterations", "2", "--engine", "cpu", "--output", str(picture)]
+    monkeypatch.setattr(sys, "argv", [str(example), *arguments])
+    runpy.run_path(str(example), run_name="__main__")
+    looks = [line for line in capsys.readouterr().out.splitlines() if "misfit" in line]
+    misfits = [float(line.split()[2]) for line in looks]
+    assert misfits[0] == 1 and misfits[-1] < 0.9
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The texts of an adjoint system.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::algebra::{choose, number as number_of, sum};
+use super::reverse::{Reverse, is_at};
+use super::text::{Names, Writer, backwards};
+use super::{Adjoint, AtSource, By, Given, Misfit, OfField, Summed, refused};
+use crate::checked::System;
+use crate::description::{
+    CoefficientText, Description, FieldText, StartText, Table, TableText, WorkText,
+};
+use crate::expression::{Array, Node};
+use crate::parts::{Recorded, Start};
+use crate::sides::later;
+use crate::start::StartValues;
+use crate::text::Text;
+use problem::{Error, Grid};
+
+/// An adjoint system in the making.
+pub struct Making<'a> {
+    pub reverse: Reverse<'a>,
+    /// The step that the adjoint's first one goes back over.
+    pub last: usize,
+    pub beginning: StartValues,
+    pub names: BTreeMap<Array, String>,
+    pub own_names: Vec<String>,
+    pub files: Vec<(String, Arc<Grid>)>,
+}
+
+/// The name of the table of what is sought by what a receiver records.
+fn residual(receiver: usize) -> String {
+    format!("residual_{receiver}")
+}
+
+/// The next values of fields, the fields of gradients, of each field those of its levels, and what is recorded where sources are.
+pub type Equations = (Vec<(Array, Node)>, Vec<Array>, Vec<Vec<Array>>, BTreeMap<usize, Array>);
+
+impl Making<'_> {
+    /// Gives all arrays names.
+    pub fn name(&mut self) {
+        let system = self.reverse.system;
+        let mut names = Names::default();
+        let mut note = |array: Array, wanted: &str| {
+            self.names.insert(array, names.like(wanted));
+        };
+        for (field, of) in system.fields.iter().enumerate() {
+            note(Array::Field { field, level: 0 }, &of.name);
+        }
+        for (number, of) in system.coefficients.iter().enumerate() {
+            note(Array::Coefficient(number), &of.name);
+        }
+        for (number, of) in system.works.iter().enumerate() {
+            note(Array::Work(number), &of.name);
+        }
+        for (field, of) in system.fields.iter().enumerate() {
+            for level in 1..of.levels {
+                note(Array::Field { field, level }, &format!("{}_{level}", of.name));
+            }
+            note(Array::New(field), &format!("new_{}", of.name));
+        }
+        for (number, of) in self.reverse.own.iter().enumerate() {
+            note(Array::Work(system.works.len() + number), &of.name);
+        }
+        let stencils = (0..self.reverse.stencils.len()).map(|it| names.like(&format!("s{it}")));
+        self.own_names = stencils.collect();
+    }
+
+    /// The arrays that these expressions read, with those that these are computed from.
+    fn needed<'n>(&self, nodes: impl Iterator<Item = &'n Node>) -> BTreeSet<Array> {
+        let mut found = BTreeSet::new();
+        let mut left = Vec::new();
+        let mut note = |node: &Node, left: &mut Vec<Array>| {
+            node.visit(&mut |part| {
+                if let Node::Read(array) = part
+                    && found.insert(*array)
+                {
+                    left.push(*array);
+                }
+            });
+        };
+        nodes.for_each(|node| note(node, &mut left));
+        while let Some(array) = left.pop() {
+            match self.reverse.own(array) {
+                Some(own) => own.value.iter().for_each(|value| note(value, &mut left)),
+                None if array.is_computed() => note(self.reverse.value(array), &mut left),
+                None => (),
+            }
+            if let Array::New(field) = array {
+                let sources = &self.reverse.system.sources;
+                let own = sources.iter().filter(|source| source.field == field);
+                own.for_each(|source| note(&source.add, &mut left));
+            }
+        }
+        found
+    }
+
+    /// The value of a forward array that the step computes, with its sources.
+    fn forward(&self, array: Array) -> Node {
+        let value = self.reverse.value(array).clone();
+        let Array::New(field) = array else { return value };
+        let system = self.reverse.system;
+        let counted = system.with_sources_that_count(&self.beginning);
+        let own = counted.sources.iter().filter(|source| source.field == field);
+        let dims = system.shape.dims();
+        let added = own.map(|source| {
+            let at = std::array::from_fn(|axis| (axis >= 3 - dims).then_some(source.at[axis]));
+            choose(is_at(at), source.add.clone(), number_of(0.0))
+        });
+        sum([value].into_iter().chain(added).collect())
+    }
+
+    pub fn write(
+        mut self,
+        (nexts, gradients, adjoints, at_sources): Equations,
+        wanted: &[(usize, &String)],
+        by: &By,
+        (first, steps): (usize, usize),
+        misfit: &Misfit,
+    ) -> Result<Adjoint, Error> {
+        let system = self.reverse.system;
+        let (shape, dims) = (system.shape, system.shape.dims());
+        let needed = self.needed(nexts.iter().map(|(_, node)| node));
+        let mut description = Description::new(&shape.extents()[3 - dims..]);
+        description.title = match system.title() {
+            "" => "An adjoint".to_owned(),
+            title => format!("The adjoint of: {title}"),
+        };
+        description.dtype = system.dtype;
+        let spacing = &system.spacing[3 - dims..];
+        description.spacing =
+            spacing.iter().map(|it| Text::new("the spacing", &format!("{it:?}"))).collect();
+        description = description.time_step(format!("{:?}", system.clock.dt));
+        description.steps = steps;
+        let mut given = Vec::new();
+        for array in &needed {
+            if let Some(own) = self.reverse.own(*array) {
+                if let Some(value) = &own.value {
+                    let value = self.text(value, *array)?;
+                    let (name, around) = (&self.names[array], self.around(own.periodic));
+                    description = description.work_with(name, value, &around);
+                }
+                continue;
+            }
+            match *array {
+                Array::Coefficient(number) => self.coefficient(number, &mut description)?,
+                Array::Field { field, level } => {
+                    let name = self.names[array].clone();
+                    let boundary = self.boundary(*array)?;
+                    let next = name.clone();
+                    let own = FieldText::new(&name, 0.0, next).boundary(&boundary);
+                    description = description.field(own);
+                    let field = system.fields[field].name.clone();
+                    given.push(Given { name, field, level });
+                }
+                Array::New(_) | Array::Work(_) => {
+                    let name = self.names[array].clone();
+                    let boundary = self.boundary(*array)?;
+                    let value = self.text(&self.forward(*array), *array)?;
+                    description = description.work_with(&name, value, &boundary);
+                }
+            }
+        }
+        for (array, next) in &nexts {
+            let name = self.names[array].clone();
+            let own = FieldText::new(&name, 0.0, self.text(next, *array)?);
+            let boundary = self.around(self.reverse.own(*array).expect("it is its own").periodic);
+            description = description.field(own.boundary(&boundary));
+        }
+        for (name, table) in self.table_names().into_iter().zip(&system.tables) {
+            let text = (Text::new("a name", &name), TableText::Points(table.clone()));
+            description.tables.push(text);
+        }
+        description = self.sources(description, &adjoints, steps, misfit)?;
+        let (description, sources) = self.receivers(description, &adjoints, &at_sources);
+        let description = self.stencils(description);
+        let constants = self.reverse.constants.iter().copied().collect();
+        let summed = gradients.iter().zip(wanted).enumerate();
+        let summed = summed.map(|(number, (array, (_, by_name)))| Summed {
+            name: self.names[array].clone(),
+            by: (*by_name).clone(),
+            is_parameter: number >= by.coefficients.len(),
+        });
+        let of_field = |array: Array| match array {
+            Array::Field { field, level } => OfField {
+                name: self.names[&adjoints[field][level]].clone(),
+                field: system.fields[field].name.clone(),
+                level,
+            },
+            _ => unreachable!("levels of fields have numbers"),
+        };
+        let fields = system.numbered().into_iter().map(of_field).collect();
+        let folder = system.source.as_ref().map(|origin| origin.folder.clone());
+        let checked = System::new(&description, &folder.unwrap_or_default());
+        let checked = checked.map_err(|error| {
+            refused(format!(
+                "the adjoint of steps {first} to {} is no system: {error}",
+                first + steps
+            ))
+        })?;
+        let source_count = system.shares.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
+        Ok(Adjoint {
+            description,
+            system: checked,
+            given,
+            fields,
+            summed: summed.collect(),
+            sources,
+            source_count,
+            looks_at_end: misfit.looks_at_end(system),
+            constants,
+            arrays: self.files,
+        })
+    }
+
+    fn table_names(&self) -> Vec<String> {
+        let system = self.reverse.system;
+        let own = (0..system.tables.len()).map(|number| format!("table_{number}"));
+        own.chain((0..system.traces.len()).map(residual)).collect()
+    }
+
+    /// An expression as text, with the times that it had.
+    fn text(&self, node: &Node, of: Array) -> Result<String, Error> {
+        let node = backwards(node, 0.0, self.last, &self.reverse.system.clock);
+        let told = |what: String| {
+            let name = match self.reverse.own(of) {
+                Some(own) => own.name.clone(),
+                None => self.reverse.system.name_of(of).to_owned(),
+            };
+            refused(format!("the equation of '{name}' needs {what}, which has no adjoint yet"))
+        };
+        let name = |array: Array| self.names[&array].clone();
+        let tables = self.table_names();
+        let dims = self.reverse.system.shape.dims();
+        let writer = Writer { array: &name, stencils: &self.own_names, tables: &tables, dims };
+        writer.text(&node).map_err(told)
+    }
+
+    /// What lies around a forward array, with the times that it had.
+    fn boundary(&self, array: Array) -> Result<String, Error> {
+        let system = self.reverse.system;
+        let (boundary, steps) = system.around(array);
+        let expression = |number: usize| {
+            let node = later(&system.side_values[number], steps, &system.step_length());
+            backwards(&node, 0.0, self.last, &system.clock)
+        };
+        let name = |array: Array| self.names[&array].clone();
+        let tables = self.table_names();
+        let writer = Writer {
+            array: &name,
+            stencils: &self.own_names,
+            tables: &tables,
+            dims: system.shape.dims(),
+        };
+        let text = writer.boundary(&boundary, system.spacing, &expression);
+        text.map_err(|what| {
+            refused(format!("the sides of '{}' need {what}", system.name_of(array)))
+        })
+    }
+
+    /// Zeros, but for axes that are periodic.
+    fn around(&self, periodic: [bool; 3]) -> String {
+        let first = 3 - self.reverse.system.shape.dims();
+        let sides = (first..3).map(|axis| {
+            let kind = if periodic[axis] { "periodic" } else { "zero" };
+            format!("{}:{kind}", ["z", "y", "x"][axis])
+        });
+        sides.collect::<Vec<_>>().join(",")
+    }
+
+    /// A coefficient of the forward system.
+    fn coefficient(&mut self, of: usize, description: &mut Description) -> Result<(), Error> {
+        let array = Array::Coefficient(of);
+        let own = &self.reverse.system.coefficients[of];
+        let name = self.names[&array].clone();
+        let mut reads = false;
+        let start = match &own.start {
+            Start::Values(grid, _) => StartText::Values(Arc::clone(grid)),
+            Start::Expression(node) => {
+                node.visit(&mut |part| reads |= matches!(part, Node::Read(_) | Node::Stencil(..)));
+                match reads {
+                    true => StartText::Values(Arc::clone(&self.beginning.coefficients[of])),
+                    false => {
+                        let no_array = |_: Array| String::new();
+                        let writer = Writer {
+                            array: &no_array,
+                            stencils: &[],
+                            tables: &self.table_names(),
+                            dims: self.reverse.system.shape.dims(),
+                        };
+                        let text = writer.text(node).map_err(|what| {
+                            refused(format!("the coefficient '{}' is made of {what}", own.name))
+                        })?;
+                        StartText::Expression(Text::new("a value to start with", &text))
+                    }
+                }
+            }
+        };
+        if let StartText::Values(grid) = &start {
+            self.files.push((name.clone(), Arc::clone(grid)));
+        }
+        let boundary = Some(Text::new("a boundary", &self.boundary(array)?));
+        let name = Text::new("a name", &name);
+        description.coefficients.push(CoefficientText { name, start, boundary });
+        Ok(())
+    }
+
+    /// Where receivers were the adjoint has sources.
+    fn sources(
+        &self,
+        mut description: Description,
+        adjoints: &[Vec<Array>],
+        steps: usize,
+        misfit: &Misfit,
+    ) -> Result<Description, Error> {
+        if misfit.records.is_empty() {
+            return Ok(description);
+        }
+        let system = self.reverse.system;
+        let dims = system.shape.dims();
+        for (number, trace) in system.traces.iter().enumerate() {
+            // The adjoint's step n makes the adjoint of the values before the forward step `last - n`.
+            let values = (0..steps).map(|row| misfit.records[row][number]);
+            let mut values: Vec<f64> = match trace.of {
+                Recorded::Receivers(_) => values.rev().collect(),
+                Recorded::Expression(..) => values.collect(),
+            };
+            if values.windows(2).all(|pair| pair[0] == pair[1]) {
+                values.truncate(1);
+            }
+            let arguments = (0..values.len()).map(|step| step as f64).collect();
+            let name = residual(number);
+            let table = TableText::Points(Table { arguments, values });
+            if steps > 0 {
+                description.tables.push((Text::new("a name", &name), table));
+                let Recorded::Receivers(parts) = &trace.of else { continue };
+                for (receiver, weight) in parts {
+                    let receiver = &system.receivers[*receiver];
+                    let field = &self.names[&adjoints[receiver.field][0]];
+                    let at = &receiver.at[3 - dims..];
+                    let add = format!("{weight:?}*{name}(n)");
+                    description = description.source(field, at, add);
+                }
+            }
+        }
+        Ok(description)
+    }
+
+    /// Where sources were the adjoint has receivers.
+    fn receivers(
+        &self,
+        mut description: Description,
+        adjoints: &[Vec<Array>],
+        at_sources: &BTreeMap<usize, Array>,
+    ) -> (Description, Vec<AtSource>) {
+        let system = self.reverse.system;
+        let dims = system.shape.dims();
+        let [_, ny, nx] = system.shape.extents();
+        let mut sources = Vec::new();
+        for (source, (number, weight)) in system.sources.iter().zip(&system.shares) {
+            let [z, y, x] = source.at;
+            let index = (z * ny + y) * nx + x;
+            let kept = system.fields[source.field].kept;
+            let is_kept =
+                kept.is_some_and(|kept| self.beginning.coefficients[kept].get(index) != 0.0);
+            let weight = if is_kept { 0.0 } else { *weight };
+            let recorded = at_sources[&source.field];
+            let is_made = recorded != adjoints[source.field][0];
+            let field = self.names[&recorded].clone();
+            description = description.receiver(&field, &source.at[3 - dims..]);
+            sources.push(AtSource { field, place: index, source: *number, weight, is_made });
+        }
+        (description, sources)
+    }
+
+    /// The stencils that the equations of the adjoint name.
+    fn stencils(&self, mut description: Description) -> Description {
+        let texts: Vec<String> = description
+            .fields
+            .iter()
+            .map(|field| field.change.text())
+            .chain(description.works.iter().map(|work: &WorkText| &work.value))
+            .map(|text| text.as_str().to_owned())
+            .collect();
+        for (name, stencil) in self.own_names.iter().zip(&self.reverse.stencils) {
+            let call = format!("{name}(");
+            if texts.iter().any(|text| text.contains(&call)) {
+                description = description.stencil(name, stencil.clone());
+            }
+        }
+        description
+    }
+}

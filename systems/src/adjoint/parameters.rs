@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Constants as coefficients: what is differentiated by is read at each point.
+
+use std::collections::BTreeMap;
+
+use super::refused;
+use crate::checked::System;
+use crate::description::{CoefficientText, StartText};
+use crate::expression::names_in;
+use crate::text::Text;
+use problem::Error;
+
+/// The system with coefficients of one value in the places of these constants. Constants that are made of them are written out.
+///
+/// # Errors
+/// There is no such constant, or it is needed as a number.
+pub fn as_coefficients(system: &System, names: &[String]) -> Result<System, Error> {
+    let Some(origin) = &system.source else {
+        return Err(refused("nobody knows what this system was made of".into()));
+    };
+    let mut description = origin.description.clone();
+    let texts: BTreeMap<String, Text> = description
+        .constants
+        .iter()
+        .map(|(name, text)| (name.as_str().to_owned(), text.clone()))
+        .collect();
+    let is_made_of = |text: &Text| -> Result<bool, Error> {
+        Ok(names_in(text, &texts)?.iter().any(|name| names.contains(name)))
+    };
+    for name in names {
+        let Some(text) = texts.get(name) else {
+            return Err(refused(format!("there is no constant '{name}'")));
+        };
+        if is_made_of(text)? {
+            let what = format!("'{name}' is made of another constant that is asked for, too");
+            return Err(refused(what));
+        }
+        let value = origin.constants.iter().find(|(known, _)| known == name);
+        let value = value.map(|(_, value)| *value).unwrap_or_default();
+        description.coefficients.push(CoefficientText {
+            name: Text::new("a name", name),
+            start: StartText::Expression(Text::new("a parameter", &format!("{value:?}"))),
+            boundary: None,
+        });
+    }
+    let mut constants = Vec::new();
+    for (name, text) in std::mem::take(&mut description.constants) {
+        if names.iter().any(|known| known == name.as_str()) {
+            continue;
+        }
+        match is_made_of(&text)? {
+            true => description.terms.push((name, text)),
+            false => constants.push((name, text)),
+        }
+    }
+    description.constants = constants;
+    let told = names.join("', '");
+    let found = System::new(&description, &origin.folder);
+    found.map_err(|error| {
+        refused(format!(
+            "'{told}' is needed as a number, and a gradient is taken of what equations read: {error}"
+        ))
+    })
+}

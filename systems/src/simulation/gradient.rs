@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Gradients: how what is made of the values that steps leave, and of what receivers recorded, changes with the values before the steps, with
+//! coefficients, constants and sources (`docs/gradients.md`).
+//!
+//! After the steps the adjoint system goes back over them. Where it depends on the forward values, some of them are kept on the way, and
+//! those between are computed again ([`crate::adjoint::schedule`]).
+
+use super::{Form, Simulation, SystemState};
+use crate::adjoint::schedule::first_kept;
+use crate::adjoint::{Adjoint, By, Misfit, refused};
+use crate::checked::System;
+use problem::memory::{self, Bytes};
+use problem::observe::ArrayName;
+use problem::{Error, Grid};
+
+/// By what is differentiated, and with how much memory.
+#[derive(Clone, Debug, Default)]
+pub struct GradientBy {
+    /// Coefficients, by name.
+    pub coefficients: Vec<String>,
+    /// Constants, by name: as far as equations and sources read them.
+    pub parameters: Vec<String>,
+    /// What kept states may take of this machine's memory, of a system that needs some; a quarter of what is free, if nothing is said.
+    pub memory: Option<Bytes>,
+}
+
+/// How much a number that is sought changes with what the steps leave.
+#[derive(Clone, Debug, Default)]
+pub struct Cotangents {
+    /// With each value of fields after the last step, also of earlier levels; with others not at all.
+    pub fields: Vec<(ArrayName, Grid)>,
+    /// With each value that receivers recorded: a row of each step, as [`Simulation::records`] has them but without the time, and before
+    /// them one of the start, or none. Nothing at all if it does not change with them.
+    pub records: Vec<Vec<f64>>,
+}
+
+/// How much a number that is sought changes with what the steps began with.
+#[derive(Clone, Debug)]
+pub struct Gradient {
+    /// With each value of fields before the first step, and of earlier levels.
+    pub start: Vec<(ArrayName, Grid)>,
+    /// With each value of coefficients.
+    pub coefficients: Vec<(String, Grid)>,
+    /// With constants.
+    pub parameters: Vec<(String, f64)>,
+    /// With what each source adds in each step: a list for each place, in the order of the system. Zeros of those that read values of
+    /// their points, which are parts of equations.
+    pub sources: Vec<Vec<f64>>,
+    /// What was taken for constant though it changes with values: `floor`, `==`.
+    pub constants: Vec<&'static str>,
+    /// Steps that were taken again to go back.
+    pub steps_again: usize,
+}
+
+impl Simulation {
+    /// Takes so many steps, asks `misfit` how much the number that is sought changes with what they left, and returns how much it changes with
+    /// what they began with. The simulation is then after these steps, as [`Simulation::step`] leaves it.
+    ///
+    /// What half the sum of squares after a step of decay has to do with the values before it:
+    /// ```
+    /// # mod stencil { pub use {problem::*, systems::Simulation}; pub mod system { pub use systems::*; } }
+    /// use stencil::Simulation;
+    /// use stencil::system::simulation::{Cotangents, GradientBy};
+    /// use stencil::system::{Description, FieldText, System};
+    /// use std::path::Path;
+    ///
+    /// # fn main() -> Result<(), stencil::Error> {
+    /// let decay = Description::new(&[4])
+    ///     .dtype(stencil::Dtype::F64)
+    ///     .constant("rate", 0.5)
+    ///     .field(FieldText::new("u", "1 + x", "u - rate*u^2"));
+    /// let system = System::new(&decay, Path::new("."))?;
+    /// let mut decay = Simulation::of(&system).build()?;
+    /// let by = GradientBy { parameters: vec!["rate".into()], ..GradientBy::default() };
+    /// let gradient = decay.gradient(1, &by, |after| {
+    ///     let u = after.state()?.arrays;
+    ///     Ok(Cotangents { fields: u, records: Vec::new() })
+    /// })?;
+    /// // Of the second point: u = 2 becomes 2 - 0.5*4 = 0; of the first one 1 becomes 0.5, which changes by 1 - 2*0.5*1 = 0.
+    /// let (name, by_start) = &gradient.start[0];
+    /// assert_eq!((name.field.as_str(), by_start.get(0), by_start.get(1)), ("u", 0.0, 0.0));
+    /// // 3 becomes -1.5, which changes by 1 - 3.
+    /// assert_eq!(by_start.get(2), 3.0);
+    /// // By the rate: -(1*0.5 + 4*0 + 9*(-1.5) + 16*(-4)).
+    /// assert_eq!(gradient.parameters, [("rate".to_owned(), 77.0)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Gradient`]: there is no adjoint of something in the system, which is told. [`Error::Split`]: ranks share the grid.
+    /// - [`Error::UnknownField`], [`Error::Extents`]: a cotangent is of none of its arrays, or of another shape.
+    /// - [`Error::Memory`]: not one state fits.
+    /// - Whatever [`Simulation::step`], [`super::Builder::build`] and `misfit` fail with.
+    pub fn gradient(
+        &mut self,
+        steps: usize,
+        by: &GradientBy,
+        misfit: impl FnOnce(&mut Self) -> Result<Cotangents, Error>,
+    ) -> Result<Gradient, Error> {
+        let Some(choices) = self.choices.clone() else {
+            return Err(refused("gradients are taken of systems: write the stencil as one".into()));
+        };
+        self.check_alone()?;
+        let (system, engine) = (choices.system.clone(), choices.asked.engine);
+        let GradientBy { coefficients, parameters, memory } = by.clone();
+        let by = By { coefficients, parameters };
+        let first = self.steps();
+        let span = (first, steps);
+        let plain = Adjoint::new(&system, &by, span, &Misfit::unsaid(&system, steps))?;
+        let mut kept = Vec::new();
+        let mut states = 0;
+        if !plain.given.is_empty() && steps > 0 {
+            states = most_states(&system, memory)?.min(steps) - 1;
+            kept = self.forward(steps, states)?;
+        } else {
+            self.step(steps)?;
+        }
+        let cotangents = misfit(self)?;
+        if self.steps() != first + steps {
+            return Err(refused("the misfit took steps of its own".into()));
+        }
+        let records = checked_records(&system, cotangents.records, steps)?;
+        let adjoint = match records.is_empty() && system.receivers().len() == 0 {
+            true => plain,
+            false => Adjoint::new(&system, &by, span, &Misfit { records: records.clone() })?,
+        };
+        let row = records.last().filter(|_| !adjoint.looks_at_end);
+        let inputs = beginning(&system, &adjoint, &cotangents.fields, row)?;
+        // What is added after the first step, which is noted before that.
+        let mut unnoted = vec![0.0; adjoint.sources.len()];
+        let back = Self::of(&adjoint.system).engine(engine).control(choices.control.clone());
+        let mut back = match adjoint.looks_at_end {
+            false => back.inputs(inputs).build()?,
+            true => {
+                let mut back = back.build()?;
+                if !adjoint.given.is_empty() {
+                    give(&mut back, &adjoint, &self.kept_state()?)?;
+                }
+                back.step(1)?;
+                for (name, grid) in inputs {
+                    let at_sources = adjoint.sources.iter().enumerate();
+                    let at_sources =
+                        at_sources.filter(|(_, own)| own.field == name && !own.is_made);
+                    at_sources.for_each(|(number, own)| unnoted[number] += grid.get(own.place));
+                    let own = back.field(&name)?;
+                    let sum = (0..grid.shape.points()).map(|at| own.get(at) + grid.get(at));
+                    let extents = &grid.shape.extents()[3 - grid.shape.dims()..];
+                    back.set_field(&name, Grid::new(extents, sum.collect::<Vec<f64>>())?)?;
+                }
+                back
+            }
+        };
+        let mut steps_again = 0;
+        match kept.pop() {
+            None => back.step(steps)?,
+            Some(last) => {
+                let form = choices.left(last.clone(), false)?;
+                let again = Self { form, choices: Some(choices) };
+                kept.push(last);
+                let mut over = Over { again, back: &mut back, adjoint: &adjoint, steps_again: 0 };
+                let mut end = first + steps;
+                while let Some(state) = kept.pop() {
+                    let begin = state.step;
+                    over.go(state, end, states - kept.len())?;
+                    end = begin;
+                }
+                steps_again = over.steps_again;
+            }
+        }
+        found(&adjoint, &mut back, (steps, steps_again), &unnoted)
+    }
+
+    /// Takes so many steps, and keeps the state before the first one and up to so many others.
+    fn forward(&mut self, steps: usize, states: usize) -> Result<Vec<SystemState>, Error> {
+        let (mut left, mut free) = (steps, states);
+        let mut kept = vec![self.kept_state()?];
+        while free > 0 && left > 1 {
+            let more = first_kept(left, free);
+            self.step(more)?;
+            kept.push(self.kept_state()?);
+            (left, free) = (left - more, free - 1);
+        }
+        self.step(left)?;
+        Ok(kept)
+    }
+
+    /// Goes back to a state.
+    fn return_to(&mut self, state: &SystemState) -> Result<(), Error> {
+        if let Form::Equations(system) = &mut self.form
+            && system.return_to(state)?
+        {
+            return Ok(());
+        }
+        self.begin_with(state.clone())
+    }
+
+    /// Its state without what was noted on the way.
+    fn kept_state(&mut self) -> Result<SystemState, Error> {
+        let state = self.state()?;
+        Ok(SystemState { records: Vec::new(), series: Vec::new(), ..state })
+    }
+}
+
+/// How many states of a system fit in so much memory, at least the one before the first step.
+fn most_states(system: &System, memory: Option<Bytes>) -> Result<usize, Error> {
+    let one = system.arrays() as u128
+        * system.shape().points() as u128
+        * system.dtype().stored().bytes() as u128;
+    let given = memory.unwrap_or_else(|| Bytes(memory::free().0 / 4));
+    match usize::try_from(u128::from(given.0) / one.max(1)) {
+        Ok(0) => Err(memory::short("a state of the system, which a gradient keeps,", one, given)),
+        Ok(states) => Ok(states),
+        Err(_) => Ok(usize::MAX),
+    }
+}
+
+/// Rows of as many numbers as there are receivers, one of the start and one of each step, or none at all.
+fn checked_records(
+    system: &System,
+    records: Vec<Vec<f64>>,
+    steps: usize,
+) -> Result<Vec<Vec<f64>>, Error> {
+    let receivers = system.receivers().len();
+    let are_right = records.iter().all(|row| row.len() == receivers);
+    match records.len() {
+        0 => return Ok(records),
+        rows if rows == steps + 1 && are_right => return Ok(records),
+        rows if rows == steps && are_right => {
+            return Ok([vec![0.0; receivers]].into_iter().chain(records).collect());
+        }
+        _ => (),
+    }
+    let (rows, most) = (records.len(), records.iter().map(Vec::len).max().unwrap_or(0));
+    Err(refused(format!(
+        "{rows} rows of up to {most} derivatives by records; {steps} steps and {receivers} receivers have as many rows of {receivers}, or one more"
+    )))
+}
+
+/// What the fields of an adjoint system start with.
+fn beginning(
+    system: &System,
+    adjoint: &Adjoint,
+    fields: &[(ArrayName, Grid)],
+    row: Option<&Vec<f64>>,
+) -> Result<Vec<(String, Grid)>, Error> {
+    let shape = system.shape();
+    let mut all: Vec<Option<Vec<f64>>> = vec![None; adjoint.fields.len()];
+    let place = |field: &str, level: usize| {
+        adjoint.fields.iter().position(|own| own.field == field && own.level == level)
+    };
+    for (name, grid) in fields {
+        let Some(place) = place(&name.field, name.level) else {
+            let known = system.fields().map(str::to_owned).collect();
+            let name = match name.level {
+                0 => name.field.clone(),
+                level => format!("{}, {level} steps before", name.field),
+            };
+            return Err(Error::UnknownField { name, known });
+        };
+        if grid.shape != shape {
+            let (shape, found) = (shape.to_string(), grid.shape.to_string());
+            return Err(Error::Extents { shape, found });
+        }
+        let values = all[place].get_or_insert_with(|| vec![0.0; shape.points()]);
+        values.iter_mut().enumerate().for_each(|(index, own)| *own += grid.get(index));
+    }
+    for (number, value) in row.into_iter().flatten().enumerate() {
+        for (field, index, weight) in system.points_of_receiver(number) {
+            let place = place(&field, 0).expect("each field has an adjoint");
+            let values = all[place].get_or_insert_with(|| vec![0.0; shape.points()]);
+            values[index] += weight * value;
+        }
+    }
+    let extents = &shape.extents()[3 - shape.dims()..];
+    let given = adjoint.fields.iter().zip(all);
+    let given = given.filter_map(|(own, values)| Some((own.name.clone(), values?)));
+    given.map(|(name, values)| Ok((name, Grid::new(extents, values)?))).collect()
+}
+
+/// Steps that are gone back over.
+struct Over<'a> {
+    /// Takes forward steps again.
+    again: Simulation,
+    /// Takes those of the adjoint.
+    back: &'a mut Simulation,
+    adjoint: &'a Adjoint,
+    steps_again: usize,
+}
+
+impl Over<'_> {
+    /// Goes back over the steps from a state up to this one, with so many other states.
+    fn go(&mut self, begin: SystemState, end: usize, states: usize) -> Result<(), Error> {
+        let mut end = end;
+        while end > begin.step {
+            let steps = end - begin.step;
+            if steps == 1 {
+                return self.back(&begin);
+            }
+            self.again.return_to(&begin)?;
+            if states == 0 {
+                self.take(steps - 1)?;
+                let state = self.again.kept_state()?;
+                self.back(&state)?;
+                end -= 1;
+                continue;
+            }
+            let more = first_kept(steps, states);
+            self.take(more)?;
+            let kept = self.again.kept_state()?;
+            let middle = kept.step;
+            self.go(kept, end, states - 1)?;
+            end = middle;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, steps: usize) -> Result<(), Error> {
+        self.steps_again += steps;
+        if steps > 0 { self.again.step(steps) } else { Ok(()) }
+    }
+
+    /// Takes a step of the adjoint, from the forward state before that step.
+    fn back(&mut self, state: &SystemState) -> Result<(), Error> {
+        give(self.back, self.adjoint, state)?;
+        self.back.step(1)
+    }
+}
+
+/// Gives an adjoint system the forward values that it needs.
+fn give(back: &mut Simulation, adjoint: &Adjoint, state: &SystemState) -> Result<(), Error> {
+    for given in &adjoint.given {
+        let is_it = |name: &ArrayName| name.field == given.field && name.level == given.level;
+        let values = state.arrays.iter().find(|(name, _)| is_it(name));
+        let (_, values) = values.expect("a state has all arrays that equations read");
+        back.set_field(&given.name, values.clone())?;
+    }
+    Ok(())
+}
+
+/// What the adjoint system has come to.
+fn found(
+    adjoint: &Adjoint,
+    back: &mut Simulation,
+    (steps, steps_again): (usize, usize),
+    unnoted: &[f64],
+) -> Result<Gradient, Error> {
+    let mut start = Vec::new();
+    for own in &adjoint.fields {
+        let name = ArrayName { field: own.field.clone(), level: own.level };
+        start.push((name, back.field(&own.name)?));
+    }
+    let (mut coefficients, mut parameters) = (Vec::new(), Vec::new());
+    for own in &adjoint.summed {
+        let grid = back.field(&own.name)?;
+        match own.is_parameter {
+            true => {
+                let sum = (0..grid.shape.points()).map(|index| grid.get(index)).sum();
+                parameters.push((own.by.clone(), sum));
+            }
+            false => coefficients.push((own.by.clone(), grid)),
+        }
+    }
+    let mut sources = vec![vec![0.0; steps]; adjoint.source_count];
+    let records = back.records();
+    for (number, own) in adjoint.sources.iter().enumerate().filter(|(_, own)| own.weight != 0.0) {
+        let before = usize::from(own.is_made) + usize::from(adjoint.looks_at_end);
+        let rows = records.iter().skip(before).take(steps);
+        for (row, values) in rows.enumerate() {
+            let more = if row == 0 { unnoted[number] } else { 0.0 };
+            sources[own.source][steps - 1 - row] += own.weight * (values[1 + number] + more);
+        }
+    }
+    let constants = adjoint.constants.clone();
+    Ok(Gradient { start, coefficients, parameters, sources, constants, steps_again })
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Gradients of runs: kept states, engines, what is refused, built-in systems.
+
+use super::{STEPS, all_plus, dot, from, grids, half_squares, like, of, plus, values};
+use crate::adjoint::schedule::steps_again;
+use crate::simulation::{Cotangents, Gradient, GradientBy};
+use crate::{Description, FieldText, Simulation, System};
+use compute::engine::EngineRequest;
+use problem::Grid;
+use problem::memory::Bytes;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// A state takes 2 KiB.
+fn reacting() -> System {
+    let own = Description::new(&[8, 16])
+        .dtype(problem::Dtype::F64)
+        .time_step(0.1)
+        .constant("k", 0.4)
+        .derivative("laplace", "laplace", 4)
+        .coefficient("c", "1 + 0.5*sin(x)")
+        .field(
+            FieldText::new("u", "cos(x) + 0.1*y", "u + dt*(laplace(u) + k*c*u*(1 - u*new(v)))")
+                .boundary("x:periodic,y:symmetric"),
+        )
+        .field(FieldText::new("v", "0.2*x", "v + dt*sin(u)").boundary("edge"))
+        .source("v", &[3, 4], "0.3*cos(t)")
+        .receiver("u", &[2, 2]);
+    of(&own)
+}
+
+/// Everything that a gradient tells.
+fn told(found: &Gradient) -> Vec<f64> {
+    let coefficients = found.coefficients.iter().flat_map(|(_, grid)| values(grid));
+    let numbers = found.parameters.iter().map(|(_, value)| *value);
+    let sources = found.sources.iter().flatten().copied();
+    grids(&found.start).flat_map(values).chain(coefficients).chain(numbers).chain(sources).collect()
+}
+
+#[test]
+fn kept_states_make_no_difference_but_to_the_steps_that_are_taken_again() {
+    const STEPS: usize = 12;
+    let system = reacting();
+    let of = |states: u64| {
+        let by = GradientBy {
+            coefficients: vec!["c".into()],
+            parameters: vec!["k".into()],
+            memory: Some(Bytes(states * 2048)),
+        };
+        let mut simulation = Simulation::of(&system).build().unwrap();
+        let found = simulation.gradient(STEPS, &by, |after| Ok(half_squares(after).1)).unwrap();
+        assert_eq!((simulation.steps(), simulation.records().len()), (STEPS, STEPS + 1));
+        found
+    };
+    let all = of(100);
+    assert_eq!(all.steps_again, 0);
+    for states in 1..12 {
+        let found = of(states);
+        assert_eq!(told(&found), told(&all), "{states}");
+        // Those of the first sweep are not taken again.
+        let most = steps_again(STEPS, states as usize - 1) as usize;
+        assert!(found.steps_again <= most && most < found.steps_again + STEPS, "{states}");
+    }
+    let none = GradientBy { memory: Some(Bytes(2047)), ..GradientBy::default() };
+    let mut simulation = Simulation::of(&system).build().unwrap();
+    let error = simulation.gradient(2, &none, |_| Ok(Cotangents::default())).unwrap_err();
+    assert!(error.to_string().contains("a state of the system"), "{error}");
+}
+
+/// From the state that a run has come to.
+#[test]
+fn a_gradient_of_later_steps_is_that_of_a_run_that_begins_there() {
+    let system = reacting();
+    let by = GradientBy { coefficients: vec!["c".into()], ..GradientBy::default() };
+    let gradient = |simulation: &mut Simulation, steps: usize| {
+        simulation.gradient(steps, &by, |after| {
+            let mut own = half_squares(after).1;
+            own.records.clear();
+            Ok(own)
+        })
+    };
+    let mut one = Simulation::of(&system).build().unwrap();
+    let whole = gradient(&mut one, 7).unwrap();
+    let mut two = Simulation::of(&system).build().unwrap();
+    two.step(3).unwrap();
+    let later = gradient(&mut two, 4).unwrap();
+    assert_eq!(two.field("u").unwrap(), one.field("u").unwrap());
+    let mut first = Simulation::of(&system).build().unwrap();
+    let earlier = first
+        .gradient(3, &by, |_| Ok(Cotangents { fields: later.start.clone(), records: Vec::new() }));
+    let earlier = earlier.unwrap();
+    let off = |a: &Grid, b: &Grid| {
+        values(a).zip(values(b)).map(|(a, b)| (a - b).abs() / (1.0 + a.abs())).fold(0.0, f64::max)
+    };
+    for ((_, a), (_, b)) in whole.start.iter().zip(&earlier.start) {
+        assert!(off(a, b) < 1e-13);
+    }
+    let sum = plus(&later.coefficients[0].1, 1.0, &earlier.coefficients[0].1);
+    assert!(off(&whole.coefficients[0].1, &sum) < 1e-13);
+}
+
+/// The emulator's kernels, and several threads, compute the adjoint as the CPU does.
+#[test]
+fn engines_agree_on_a_gradient() {
+    let system = reacting();
+    let of = |engine: EngineRequest| {
+        let by = GradientBy { coefficients: vec!["c".into()], ..GradientBy::default() };
+        let mut simulation = Simulation::of(&system).engine(engine).build().unwrap();
+        told(&simulation.gradient(3, &by, |after| Ok(half_squares(after).1)).unwrap())
+    };
+    let [cpu, emulated] = [EngineRequest::Cpu, EngineRequest::Emulate].map(of);
+    let off = cpu.iter().zip(&emulated).map(|(a, b)| (a - b).abs() / (1.0 + a.abs()));
+    let off = off.fold(0.0, f64::max);
+    assert!(off < 1e-12, "{off:e}");
+}
+
+#[test]
+fn what_has_no_adjoint_is_refused_with_its_name() {
+    let field = |next: &str| {
+        Description::new(&[6])
+            .derivative("laplace", "xx", 2)
+            .constant("k", 2)
+            .field(FieldText::new("u", "x", next))
+    };
+    let refusal = |description: Description, by: GradientBy| {
+        let mut simulation = Simulation::of(&of(&description)).build().unwrap();
+        let found = simulation.gradient(2, &by, |_| Ok(Cotangents::default()));
+        found.unwrap_err().to_string()
+    };
+    let none = GradientBy::default;
+    let coefficients = |name: &str| GradientBy { coefficients: vec![name.into()], ..none() };
+    let parameters = |name: &str| GradientBy { parameters: vec![name.into()], ..none() };
+    let plain = || field("0.5*u");
+    for (description, by, told) in [
+        (field("u*(1 - mass)").total("mass", "sum(u)"), none(), "a total in an equation"),
+        (plain().solid("x > 4"), none(), "solid points"),
+        (field("u*noise(1)"), none(), "random numbers"),
+        (field("w").work("w", "solve(laplace, u)"), none(), "a solve"),
+        (plain(), coefficients("c"), "no coefficient 'c'"),
+        (plain(), parameters("q"), "no constant 'q'"),
+        (plain().time_step("0.1*k"), parameters("k"), "'k' is needed as a number"),
+        (field("laplace(x*u)"), none(), ""),
+    ] {
+        if told.is_empty() {
+            let periodic = Description::new(&[6]).derivative("laplace", "xx", 2);
+            let periodic =
+                periodic.field(FieldText::new("u", "x", "laplace(x*u)").boundary("periodic"));
+            assert!(refusal(periodic, by).contains("the coordinate x"));
+        } else {
+            let found = refusal(description, by);
+            assert!(found.contains(told), "{found}");
+        }
+    }
+    let mut simulation = Simulation::of(&of(&plain())).build().unwrap();
+    let wrong = |records: Vec<Vec<f64>>| Cotangents { records, ..Cotangents::default() };
+    let found = simulation.gradient(2, &none(), |_| Ok(wrong(vec![vec![1.0]])));
+    assert!(found.unwrap_err().to_string().contains("1 rows"));
+}
+
+/// Built-in systems on small grids, a little beside their starts, where `abs` has a derivative (`max` of a few points changes sides);
+/// and why others have no gradient.
+#[test]
+fn built_in_systems_pass_the_test_of_taylor() {
+    let (mut smooth, mut others) = (Vec::new(), Vec::new());
+    for example in crate::examples::EXAMPLES {
+        let mut description = Description::parse(example.name, example.text).unwrap();
+        let most = [100, 24, 8][description.size.len() - 1];
+        description.size.iter_mut().for_each(|extent| *extent = (*extent).min(most));
+        description.dtype = problem::Dtype::F64;
+        description.receivers.clear();
+        let system = of(&description);
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let start = Simulation::of(&system).build().unwrap().state().unwrap().arrays;
+        let start = all_plus(&start, 1e-3, &like(&start, &mut random));
+        let direction = like(&start, &mut random);
+        let mut simulation = from(&system, start.clone());
+        let mut value = 0.0;
+        let found = simulation.gradient(STEPS, &GradientBy::default(), |after| {
+            let (own, cotangents) = half_squares(after);
+            value = own;
+            Ok(cotangents)
+        });
+        let found = match found {
+            Ok(found) if found.constants.is_empty() => found,
+            Ok(found) => {
+                others.push((example.name, found.constants.join(", ")));
+                continue;
+            }
+            Err(error) => {
+                others.push((example.name, error.to_string()));
+                continue;
+            }
+        };
+        let [slope, _] = dot(grids(&direction), grids(&found.start));
+        let left = |far: f64| {
+            let mut simulation = from(&system, all_plus(&start, far, &direction));
+            simulation.step(STEPS).unwrap();
+            let there = half_squares(&mut simulation).0;
+            (there - value - far * slope).abs() / (1.0 + value.abs())
+        };
+        let [far, near] = [1e-4, 1e-5].map(left);
+        let rate = (far / near).log10();
+        println!("{}: {far:e} and {near:e} are left: {rate:.3}", example.name);
+        assert!(rate > 1.8 || near < 1e-12, "{}: {far:e}, {near:e}", example.name);
+        smooth.push(example.name);
+    }
+    println!("{others:?}");
+    let names: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["life", "larger-than-life", "karman", "kelvin-helmholtz"], "{others:?}");
+}
+
+/// A system that is a stencil is computed as one, forwards and backwards.
+#[test]
+fn a_system_that_is_a_stencil_has_a_gradient() {
+    let heat = |k: f64| {
+        let own = Description::new(&[30, 20])
+            .dtype(problem::Dtype::F64)
+            .constant("k", format!("{k:?}"))
+            .derivative("laplace", "laplace", 2)
+            .field(
+                FieldText::new("u", "cos(x/3) + sin(y)", "u + k*laplace(u)")
+                    .boundary("x:edge,y:periodic"),
+            );
+        of(&own)
+    };
+    let value = |k: f64| {
+        let mut simulation = Simulation::of(&heat(k)).build().unwrap();
+        simulation.step(7).unwrap();
+        half_squares(&mut simulation).0
+    };
+    let quotient = (value(0.2 + 1e-6) - value(0.2 - 1e-6)) / 2e-6;
+    let by = GradientBy {
+        parameters: vec!["k".into()],
+        memory: Some(Bytes(3 * 8 * 600)),
+        ..GradientBy::default()
+    };
+    let mut simulation = Simulation::of(&heat(0.2)).build().unwrap();
+    let found = simulation.gradient(7, &by, |after| Ok(half_squares(after).1)).unwrap();
+    let by_k = found.parameters[0].1;
+    assert!((by_k - quotient).abs() < 1e-6 * quotient.abs(), "{by_k} for {quotient}");
+    assert!(found.steps_again > 0);
+    let start = Simulation::of(&heat(0.2)).build().unwrap().state().unwrap().arrays;
+    let direction = like(&start, &mut ChaCha8Rng::seed_from_u64(1));
+    let only = GradientBy::default();
+    let mut linear = Simulation::of(&heat(0.2)).build().unwrap();
+    let again = linear.gradient(7, &only, |after| Ok(half_squares(after).1)).unwrap();
+    let [one, size] = dot(grids(&direction), grids(&found.start));
+    let [other, _] = dot(grids(&direction), grids(&again.start));
+    assert!((one - other).abs() < 1e-13 * size && again.steps_again == 0, "{one} and {other}");
+}
