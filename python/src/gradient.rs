@@ -53,9 +53,9 @@ fn asked(py: Python<'_>, after: &mut Simulation, misfit: &Py<PyAny>) -> PyResult
     let records = state::rows(py, after.records().to_vec())?;
     let said = misfit.bind(py).call1((dict, records))?;
     let (fields, records): Said<'_> = said.extract()?;
-    let fields = fields
-        .into_iter()
-        .map(|(field, level, array)| Ok((ArrayName { field, level }, arrays::grid(&array)?)));
+    let fields = fields.into_iter().map(|(field, level, array)| {
+        Ok((ArrayName { field, level }, arrays::grid(&array, "misfit")?))
+    });
     let records = match records {
         None => Vec::new(),
         Some(rows) => rows.call_method0("tolist")?.extract::<Vec<Vec<f64>>>().map_err(|_| {

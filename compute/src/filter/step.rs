@@ -9,7 +9,7 @@ use kernels_gpu::filter::boxes::{self, Boxes};
 use kernels_gpu::filter::lines::{self, Lines};
 use kernels_gpu::filter::numbers::{self, Number};
 use kernels_gpu::filter::ordered::{COLUMNS, ORDERED, Ordered, Product};
-use kernels_gpu::filter::{FULL, GROUP, OUTPUTS, Row, Source, THREADS};
+use kernels_gpu::filter::{GROUP, OUTPUTS, Row, Source, THREADS};
 use problem::Error;
 use problem::boundary::Side;
 use tiles::filter::{self, Described, Filter, Summed, Terms};
@@ -204,7 +204,7 @@ impl Of<'_> {
             has_x: u32::from(x.is_some()),
             row,
             rows: self.rows_of_block(row.tile, span(y)),
-            last: [y, x].map(|line| line.map_or(0, |line| last(slice::from_ref(&line.weights)))),
+            full: [y, x].map(|line| line.map_or(0, |line| full(slice::from_ref(&line.weights)))),
             is_aligned: 0,
         };
         let all = self.rows(span(x)).map(none).collect::<Vec<_>>();
@@ -271,7 +271,7 @@ impl Of<'_> {
                 nz,
                 spans: [reach[0].1 as u32, reach[1].1 as u32],
                 row,
-                last: last(&dense),
+                full: full(&dense),
                 is_aligned: 0,
             })
             .collect();
@@ -291,7 +291,7 @@ impl Of<'_> {
         let [across, down] = launch.blocks(V::BYTES);
         let extents = Extents {
             blocks: across * down * outer * nz,
-            threads: THREADS,
+            threads: boxes::BLOCK,
             shared_bytes: launch.shared_bytes(V::BYTES),
         };
         let kernel = V::BOXES[usize::from(is_own::<V>(kinds))];
@@ -420,11 +420,13 @@ fn row_is_aligned(nx: u32, step: u32) -> bool {
     nx.is_multiple_of(GROUP) && step == 1
 }
 
-/// The mask of the last group of lines of weights, if all others are full; else 0.
-fn last(lines: &[Vec<f64>]) -> u32 {
-    let is_full = lines.iter().flatten().all(|weight| *weight != 0.0);
-    let count = lines.first().map_or(0, Vec::len) as u32;
-    if is_full { FULL >> ((GROUP - count % GROUP) % GROUP) } else { 0 }
+/// Groups of each of some lines of weights, from the first on, that have no zero.
+fn full(lines: &[Vec<f64>]) -> u32 {
+    let first = |line: &Vec<f64>| {
+        let zero = line.iter().position(|weight| *weight == 0.0);
+        zero.unwrap_or(line.len()) as u32 / GROUP
+    };
+    lines.iter().map(first).min().unwrap_or(0)
 }
 
 /// As many weights as fill groups.

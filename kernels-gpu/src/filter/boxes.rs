@@ -5,7 +5,7 @@
 use super::numbers::Number;
 use super::sum::Sums;
 use super::{
-    GROUP, OUTPUTS, OUTSIDE, Part, Row, Source, THREADS, Weights, load_rows, offset, put_outputs,
+    GROUP, OUTPUTS, OUTSIDE, Part, Row, Source, Weights, load_rows, offset, put_outputs,
     store_outputs, store_row,
 };
 use crate::element::Real;
@@ -14,6 +14,9 @@ use crate::unroll::unroll;
 use cuda_std::Entry;
 use cuda_std::shared::Shared;
 use cuda_std::{global, kernel, shared, thread, warp};
+
+/// Threads of a block: with as many registers as theirs, a multiprocessor has several blocks.
+pub const BLOCK: u32 = 128;
 
 /// Rows of a thread, for sums of so many bytes: as many as its registers hold.
 #[inline(always)]
@@ -39,8 +42,8 @@ pub struct Boxes<V> {
     pub spans: [u32; 2],
     /// Columns of a block, and weights along x.
     pub row: Row,
-    /// The mask of the last group of each row of weights, if all others are full; else 0.
-    pub last: u32,
+    /// Groups of weights of each row without zeros, from the first on.
+    pub full: u32,
     /// Whether rows of an array that is written begin at multiples of 16 bytes, and values that belong together are one.
     pub is_aligned: u32,
 }
@@ -57,7 +60,7 @@ impl<V> Boxes<V> {
     #[inline(always)]
     #[must_use]
     pub const fn rows(&self, bytes: u32) -> u32 {
-        THREADS / self.threads_of_row() * lines(bytes)
+        BLOCK / self.threads_of_row() * lines(bytes)
     }
 
     /// Blocks along x and along y, for each plane.
@@ -118,7 +121,7 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
             all,
             launch.spans[0] * launch.spans[1],
             row.span,
-            launch.last,
+            launch.full,
         );
         let rows = all.offset(Weights::bytes(launch.weights(), V::BYTES));
         let pitch = row.pitch(V::BYTES);
@@ -147,13 +150,12 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
                 let from = rows.offset((own + line) * pitch);
                 let inputs =
                     |four: u32| V::load_four(from.offset(offset(place + four * GROUP, V::BYTES)));
-                let groups = row.span / GROUP;
                 let of_plane = dz * launch.spans[1];
-                let of = |output: usize, group: u32| {
+                let of = |output: usize| {
                     let dy = line.wrapping_sub(output as u32);
-                    (dy < launch.spans[1]).then(|| weights.group::<V>(of_plane + dy, group))
+                    (dy < launch.spans[1]).then(|| of_plane + dy)
                 };
-                sums.add_groups(groups, inputs, of);
+                sums.add_groups(&weights, inputs, of);
                 line += 1;
             }
             thread::sync_threads();
@@ -224,7 +226,7 @@ macro_rules! kernels {
             ///.
             ///
             /// # Safety
-            /// Launch with [`THREADS`] threads, for each plane of each array [`Boxes::blocks`] blocks, along x first, with
+            /// Launch with [`BLOCK`] threads, for each plane of each array [`Boxes::blocks`] blocks, along x first, with
             /// [`Boxes::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block. `input` and `output` are different arrays
             /// of the extents and types that `launch` has, aligned to their values, its tables have as many entries
             /// as [`Boxes::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as many weights.
@@ -276,6 +278,6 @@ pub trait Kernels: Number {
 }
 
 kernels! {
-    filter_boxes_f32, filter_boxes_f32_own: f32, 160;
-    filter_boxes_f64, filter_boxes_f64_own: f64, 192;
+    filter_boxes_f32, filter_boxes_f32_own: f32, 128;
+    filter_boxes_f64, filter_boxes_f64_own: f64, 128;
 }

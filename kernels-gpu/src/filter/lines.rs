@@ -41,8 +41,8 @@ pub struct Lines<V> {
     pub row: Row,
     /// Rows of a block, a multiple of [`OUTPUTS`].
     pub rows: u32,
-    /// The masks of the last groups along y and x, if all others are full; else 0.
-    pub last: [u32; 2],
+    /// Groups of weights along y and x without zeros, from the first on.
+    pub full: [u32; 2],
     /// Whether rows of an array that is written begin at multiples of 16 bytes, and values that belong together are one.
     pub is_aligned: u32,
 }
@@ -172,11 +172,11 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             let bytes = [0, 1].map(|which| points * source.kind::<OWN>(which).bytes as usize);
             let part = Part { source, input: input.wrapping_add(bytes[0]), first: at };
             let all = shared::dynamic();
-            let along_y = Weights::copy::<V>(launch.weights, all, 1, launch.span, launch.last[0]);
+            let along_y = Weights::copy::<V>(launch.weights, all, 1, launch.span, launch.full[0]);
             let of_x = launch.span * V::BYTES / 4 + launch.span / GROUP;
             let to = all.offset(Weights::bytes(launch.span, V::BYTES));
             let from = launch.weights.wrapping_add(of_x as usize);
-            let along_x = Weights::copy::<V>(from, to, 1, launch.row.span, launch.last[1]);
+            let along_x = Weights::copy::<V>(from, to, 1, launch.row.span, launch.full[1]);
             let between = to.offset(Weights::bytes(launch.row.span, V::BYTES));
             let pitch = launch.row.pitch(V::BYTES);
             let has_both = launch.span > 0 && launch.has_x != 0;
@@ -228,8 +228,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
                     let row = |index: u32| V::load_shared(from.offset(index * self.pitch));
                     [row(0), row(1), row(2), row(3)]
                 };
-                let weights = |_: usize, group: u32| Some(self.weights[0].group::<V>(0, group));
-                sums.add_groups(launch.span / GROUP, inputs, weights);
+                sums.add_groups(&self.weights[0], inputs, |_| Some(0));
                 let [sums] = sums.of.map(|sums| self.divided(sums, 0));
                 if launch.has_x == 0 {
                     let x = self.at[1] + column;
@@ -262,8 +261,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             let mut sums = Sums::<V, 1>::ZERO;
             let inputs =
                 |four: u32| V::load_four(from.offset(offset(place + four * GROUP, V::BYTES)));
-            let weights = |_: usize, group: u32| Some(self.weights[1].group::<V>(0, group));
-            sums.add_groups(row.span / GROUP, inputs, weights);
+            sums.add_groups(&self.weights[1], inputs, |_| Some(0));
             let [sums] = sums.of.map(|sums| self.divided(sums, 1));
             if OWN && launch.is_aligned != 0 {
                 let (x, y) = (self.at[1] + number * OUTPUTS, done + own);
@@ -380,6 +378,6 @@ pub trait Kernels: Number {
 }
 
 kernels! {
-    filter_lines_f32, filter_lines_f32_own: f32, 128;
+    filter_lines_f32, filter_lines_f32_own: f32, 80;
     filter_lines_f64, filter_lines_f64_own: f64, 160;
 }

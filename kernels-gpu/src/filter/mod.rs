@@ -32,8 +32,6 @@ pub const OUTSIDE: u32 = u32::MAX;
 pub const OUTPUTS: u32 = 8;
 /// Weights that are taken at a time.
 pub const GROUP: u32 = 4;
-/// The mask of a group all of whose weights count.
-pub const FULL: u32 = (1 << GROUP) - 1;
 /// The most threads of a block.
 pub const THREADS: u32 = 256;
 
@@ -142,8 +140,8 @@ struct Weights {
     masks: Shared,
     /// Groups of a line.
     groups: u32,
-    /// The mask of the last group of each line, if all others are full; else 0.
-    last: u32,
+    /// How many of them, from the first on, are full in all lines.
+    full: u32,
 }
 
 impl Weights {
@@ -164,7 +162,7 @@ impl Weights {
         to: Shared,
         lines: u32,
         span: u32,
-        last: u32,
+        full: u32,
     ) -> Self {
         let count = lines * span;
         let words = count * V::BYTES / 4;
@@ -177,29 +175,30 @@ impl Weights {
                 word += thread::block_dim_x();
             }
         }
-        Self { values: to, masks: to.offset(4 * words), groups: span / GROUP, last }
+        Self { values: to, masks: to.offset(4 * words), groups: span / GROUP, full }
     }
 
-    /// The weights of a group of a line, and which of them count.
+    /// The weights of a group of a line.
     ///
     /// # Safety
     /// There is such a group, and whoever copied it has been waited for.
     #[inline(always)]
     #[track_caller]
-    unsafe fn group<V: Number>(&self, line: u32, group: u32) -> ([V; 4], u32) {
+    unsafe fn group<V: Number>(&self, line: u32, group: u32) -> [V; 4] {
         let at = line * self.groups + group;
         // SAFETY: as the caller promises.
-        unsafe {
-            let values = V::load_four(self.values.offset(at * GROUP * V::BYTES));
-            let mask = if self.last == 0 {
-                shared::load(self.masks.offset(4 * at))
-            } else if group + 1 == self.groups {
-                self.last
-            } else {
-                FULL
-            };
-            (values, mask)
-        }
+        unsafe { V::load_four(self.values.offset(at * GROUP * V::BYTES)) }
+    }
+
+    /// Which of them count: a bit for each.
+    ///
+    /// # Safety
+    /// As of [`Weights::group`].
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn mask(&self, line: u32, group: u32) -> u32 {
+        // SAFETY: as the caller promises.
+        unsafe { shared::load(self.masks.offset(4 * (line * self.groups + group))) }
     }
 }
 

@@ -2,7 +2,7 @@
 //! Sums along a line for outputs side by side, in registers: output j is the sum of weight t times input j + t.
 
 use super::numbers::Number;
-use super::{FULL, GROUP, OUTPUTS};
+use super::{GROUP, OUTPUTS, Weights};
 use crate::unroll::unroll;
 
 const WIDTH: usize = OUTPUTS as usize;
@@ -25,19 +25,6 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     #[inline(always)]
     fn fill(&mut self, base: usize, values: [V; WEIGHTS]) {
         unroll!(index < WEIGHTS => self.window[(base + index) % WINDOW] = values[index]);
-    }
-
-    /// Adds the products of a group of weights to a line.
-    #[inline(always)]
-    unsafe fn add<const BASE: usize>(&mut self, line: usize, (weights, mask): ([V; WEIGHTS], u32)) {
-        // SAFETY: in a kernel, as the caller promises.
-        unsafe {
-            if mask == FULL {
-                unroll!(tap < WEIGHTS => self.add_tap::<BASE>(line, tap, weights[tap]));
-            } else {
-                unroll!(tap < WEIGHTS => self.add_some::<BASE>(line, tap, weights[tap], mask));
-            }
-        }
     }
 
     #[inline(always)]
@@ -74,59 +61,76 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         *sum = unsafe { input.multiply_add(weight, *sum) };
     }
 
-    /// Adds the products of a group.
+    /// Adds the products of a group of weights to each line: of all of them if it is one of the first `full`.
     #[inline(always)]
     unsafe fn step<const BASE: usize>(
         &mut self,
+        weights: &Weights,
+        group: u32,
         fresh: [V; WEIGHTS],
-        weights: &impl Fn(usize) -> Option<([V; WEIGHTS], u32)>,
+        row: &impl Fn(usize) -> Option<u32>,
     ) {
         self.fill(BASE + WIDTH, fresh);
         // SAFETY: in a kernel, as the caller promises.
-        unroll!(line < LINES => unsafe { self.step_line::<BASE>(line, weights) });
-    }
-
-    #[inline(always)]
-    unsafe fn step_line<const BASE: usize>(
-        &mut self,
-        line: usize,
-        weights: &impl Fn(usize) -> Option<([V; WEIGHTS], u32)>,
-    ) {
-        if let Some(group) = weights(line) {
-            // SAFETY: in a kernel, as the caller promises.
-            unsafe { self.add::<BASE>(line, group) };
+        unsafe {
+            if group < weights.full {
+                unroll!(line < LINES => self.step_line::<BASE, true>(weights, group, line, row));
+            } else {
+                unroll!(line < LINES => self.step_line::<BASE, false>(weights, group, line, row));
+            }
         }
     }
 
-    /// Adds the products of so many groups of weights. `inputs` gives four of the inputs by their number, of which two more
-    /// than groups are asked for, `weights` a group by the line and its number, or none.
+    #[inline(always)]
+    unsafe fn step_line<const BASE: usize, const IS_FULL: bool>(
+        &mut self,
+        weights: &Weights,
+        group: u32,
+        line: usize,
+        row: &impl Fn(usize) -> Option<u32>,
+    ) {
+        let Some(row) = row(line) else { return };
+        // SAFETY: in a kernel, as the caller promises.
+        unsafe {
+            let values = weights.group::<V>(row, group);
+            if IS_FULL {
+                unroll!(tap < WEIGHTS => self.add_tap::<BASE>(line, tap, values[tap]));
+            } else {
+                let mask = weights.mask(row, group);
+                unroll!(tap < WEIGHTS => self.add_some::<BASE>(line, tap, values[tap], mask));
+            }
+        }
+    }
+
+    /// Adds the products of rows of weights: `row` says which a line has, or none. `inputs` gives four of the inputs by their
+    /// number, of which two more than groups are asked for.
     ///
     /// # Safety
-    /// Only in a kernel; what the two do is safe there.
+    /// Only in a kernel; there are such weights, and what the two do is safe there.
     #[inline(always)]
     pub unsafe fn add_groups(
         &mut self,
-        groups: u32,
+        weights: &Weights,
         inputs: impl Fn(u32) -> [V; WEIGHTS],
-        weights: impl Fn(usize, u32) -> Option<([V; WEIGHTS], u32)>,
+        row: impl Fn(usize) -> Option<u32>,
     ) {
         self.fill(0, inputs(0));
         self.fill(WEIGHTS, inputs(1));
         let mut group = 0;
         // SAFETY: in a kernel, as the caller promises.
         unsafe {
-            while group < groups {
-                self.step::<0>(inputs(group + 2), &|line| weights(line, group));
+            while group < weights.groups {
+                self.step::<0>(weights, group, inputs(group + 2), &row);
                 group += 1;
-                if group == groups {
+                if group == weights.groups {
                     break;
                 }
-                self.step::<WEIGHTS>(inputs(group + 2), &|line| weights(line, group));
+                self.step::<WEIGHTS>(weights, group, inputs(group + 2), &row);
                 group += 1;
-                if group == groups {
+                if group == weights.groups {
                     break;
                 }
-                self.step::<{ 2 * WEIGHTS }>(inputs(group + 2), &|line| weights(line, group));
+                self.step::<{ 2 * WEIGHTS }>(weights, group, inputs(group + 2), &row);
                 group += 1;
             }
         }
