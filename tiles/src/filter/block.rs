@@ -9,6 +9,9 @@ use super::{Number, Sums};
 use crate::at_level;
 use crate::storage::ROWS;
 
+/// Rows whose values stay in the first-level cache between the stages.
+const STRIP: usize = 2 * ROWS;
+
 /// The values of an array as factors.
 pub trait Rows<C>: Sync {
     /// Those from a place on.
@@ -56,6 +59,36 @@ pub struct Shaped<C> {
     pub divisor: f64,
 }
 
+impl<C: Number> Shaped<C> {
+    /// The sums of a region, in planes of `height` rows.
+    fn compute(
+        &self,
+        from: View<C>,
+        region: Region,
+        height: usize,
+        to: &mut [&mut [C]],
+        level: Level,
+    ) {
+        let [nz, _, _] = region.extents();
+        let planes: Vec<&[C]> = (0..nz).map(|z| &from.values[z * from.plane..]).collect();
+        let [rz, ry, rx] = self.reach;
+        let origin = ry * from.pitch + rx;
+        for (z, to) in to.chunks_mut(height).enumerate() {
+            self.sum.rows(&planes[z..=z + 2 * rz], from.pitch, origin, from.ahead, to);
+        }
+        if self.divisor != 1.0 {
+            for row in to {
+                let values = &mut **row;
+                at_level!(level, _simd => {
+                    for value in values.iter_mut() {
+                        *value = value.divide(self.divisor);
+                    }
+                });
+            }
+        }
+    }
+}
+
 /// All stages.
 pub struct Chain<C> {
     pub extents: [usize; 3],
@@ -66,15 +99,16 @@ pub struct Chain<C> {
     pub stages: Vec<Shaped<C>>,
 }
 
-/// Values of a block, before a stage and behind it.
+/// Values of a block, and of a strip before a stage and behind it.
 pub struct Scratch<C> {
+    block: Vec<C>,
     from: Vec<C>,
     to: Vec<C>,
 }
 
 impl<C> Default for Scratch<C> {
     fn default() -> Self {
-        Self { from: Vec::new(), to: Vec::new() }
+        Self { block: Vec::new(), from: Vec::new(), to: Vec::new() }
     }
 }
 
@@ -90,6 +124,12 @@ impl Region {
         std::array::from_fn(|axis| (self.high[axis] - self.low[axis]) as usize)
     }
 
+    /// Its values, one row after the other.
+    fn view<'a, C>(&self, values: &'a [C]) -> View<'a, C> {
+        let [_, ny, nx] = self.extents();
+        View { values, pitch: nx, plane: ny * nx, ahead: 0 }
+    }
+
     /// What a stage makes of it.
     fn after<C>(&self, stage: &Shaped<C>) -> Self {
         let moved = |from: [isize; 3], sign: isize| {
@@ -101,6 +141,17 @@ impl Region {
     }
 }
 
+/// Values of a region where they lie.
+#[derive(Clone, Copy)]
+struct View<'a, C> {
+    values: &'a [C],
+    /// Distances between rows and planes.
+    pitch: usize,
+    plane: usize,
+    /// See [`Sums::rows`].
+    ahead: usize,
+}
+
 impl<C: Number> Chain<C> {
     /// Computes a block.
     pub fn part<O: Value>(
@@ -109,71 +160,84 @@ impl<C: Number> Chain<C> {
         mut part: Part<O>,
         scratch: &mut Scratch<C>,
     ) {
+        let level = Level::new();
+        let whole = self.read_by(part.low, part.high);
+        let is_inside = (0..3)
+            .all(|axis| whole.low[axis] >= 0 && whole.high[axis] <= self.extents[axis] as isize);
+        let direct = source.plain().filter(|_| is_inside);
+        let mut block = std::mem::take(&mut scratch.block);
+        if direct.is_none() {
+            self.load(source, whole, &mut block, level);
+        }
+        let [_, py, px] = self.extents;
+        let [_, ny, nx] = whole.extents();
+        let mut rows = &mut part.rows[..];
+        for (low, high) in self.strips(part.low, part.high) {
+            let region = self.read_by(low, high);
+            let from = |origin: [isize; 3], plane: usize, pitch: usize| {
+                let [z, y, x]: [usize; 3] =
+                    std::array::from_fn(|axis| (region.low[axis] - origin[axis]) as usize);
+                z * plane + y * pitch + x
+            };
+            let view = match direct {
+                Some(values) => {
+                    let (plane, pitch) = (py * px, px);
+                    let ahead = (ROWS + self.stages[0].reach[1]) * px;
+                    View { values: &values[from([0; 3], plane, pitch)..], pitch, plane, ahead }
+                }
+                None => {
+                    let (plane, pitch) = (ny * nx, nx);
+                    let values = &block[from(whole.low, plane, pitch)..];
+                    View { values, pitch, plane, ahead: 0 }
+                }
+            };
+            let (now, later) = rows.split_at_mut((high[0] - low[0]) * (high[1] - low[1]));
+            self.strip(view, region, now, scratch, level);
+            rows = later;
+        }
+        scratch.block = block;
+    }
+
+    /// What the sums of a box of points read.
+    fn read_by(&self, low: [usize; 3], high: [usize; 3]) -> Region {
         let reached = |from: [usize; 3], sign: isize| {
             std::array::from_fn(|axis| {
                 from[axis] as isize + self.shift[axis] + sign * self.reach[axis] as isize
             })
         };
-        let mut region = Region { low: reached(part.low, -1), high: reached(part.high, 1) };
-        let level = Level::new();
-        let is_inside = (0..3)
-            .all(|axis| region.low[axis] >= 0 && region.high[axis] <= self.extents[axis] as isize);
-        let mut direct = source.plain().filter(|_| is_inside);
-        if direct.is_none() {
-            self.load(source, region, &mut scratch.from, level);
+        Region { low: reached(low, -1), high: reached(high, 1) }
+    }
+
+    /// A box in parts whose values between the stages stay in the first-level cache: a few rows, if only the first stage reads
+    /// others.
+    fn strips(&self, low: [usize; 3], high: [usize; 3]) -> Vec<([usize; 3], [usize; 3])> {
+        if self.stages[1..].iter().any(|stage| stage.reach[..2] != [0; 2]) {
+            return vec![(low, high)];
         }
-        for (number, stage) in self.stages.iter().enumerate() {
+        let [z, y] = [low[0]..high[0], low[1]..high[1]];
+        let strip =
+            |z: usize, y: usize| ([z, y, low[2]], [z + 1, (y + STRIP).min(high[1]), high[2]]);
+        z.flat_map(|z| y.clone().step_by(STRIP).map(move |y| strip(z, y))).collect()
+    }
+
+    /// Computes the rows whose sums read a region.
+    fn strip<O: Value>(
+        &self,
+        view: View<C>,
+        mut region: Region,
+        rows: &mut [&mut [O]],
+        scratch: &mut Scratch<C>,
+        level: Level,
+    ) {
+        let (last, others) = self.stages.split_last().expect("a stage at least");
+        let mut first = Some(view);
+        for stage in others {
             let after = region.after(stage);
-            let ([nz, ny, nx], [_, wy, wx]) = (region.extents(), after.extents());
-            let (values, pitch, plane, first, ahead) = match direct.take() {
-                Some(values) => {
-                    let [_, py, px] = self.extents;
-                    let [z, y, x] = region.low.map(|it| it as usize);
-                    let ahead = (ROWS + stage.reach[1]) * px;
-                    (values, px, py * px, (z * py + y) * px + x, ahead)
-                }
-                None => (&scratch.from[..], nx, ny * nx, 0, 0),
-            };
-            let planes: Vec<&[C]> = (0..nz).map(|z| &values[first + z * plane..]).collect();
-            let [rz, ry, rx] = stage.reach;
-            let origin = ry * pitch + rx;
-            let compute = |to: &mut [&mut [C]]| {
-                for (z, to) in to.chunks_mut(wy).enumerate() {
-                    stage.sum.rows(&planes[z..=z + 2 * rz], pitch, origin, ahead, to);
-                }
-                if stage.divisor != 1.0 {
-                    for row in to {
-                        let values = &mut **row;
-                        at_level!(level, _simd => {
-                            for value in values.iter_mut() {
-                                *value = value.divide(stage.divisor);
-                            }
-                        });
-                    }
-                }
-            };
-            let is_last = number + 1 == self.stages.len();
-            if is_last {
-                if let Some(mut rows) = same_rows(&mut part.rows) {
-                    compute(&mut rows);
-                    return;
-                }
-                scratch.to.resize(after.extents().iter().product(), C::default());
-                let mut rows: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
-                compute(&mut rows);
-                for (to, from) in part.rows.iter_mut().zip(rows) {
-                    let (to, from) = (&mut **to, &*from);
-                    at_level!(level, _simd => {
-                        for (to, from) in to.iter_mut().zip(from) {
-                            *to = from.cut_to();
-                        }
-                    });
-                }
-                return;
-            }
+            let [_, wy, wx] = after.extents();
             scratch.to.resize(after.extents().iter().product(), C::default());
-            let mut rows: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
-            compute(&mut rows);
+            let mut to: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
+            let view = first.take().unwrap_or_else(|| region.view(&scratch.from));
+            stage.compute(view, region, wy, &mut to, level);
             if O::LARGEST.is_some() {
                 // What the array would hold between the stages.
                 let values = &mut scratch.to[..];
@@ -186,6 +250,23 @@ impl<C: Number> Chain<C> {
             std::mem::swap(&mut scratch.from, &mut scratch.to);
             region = after;
             self.set_constants(region, &mut scratch.from);
+        }
+        let [_, wy, wx] = region.after(last).extents();
+        let view = first.take().unwrap_or_else(|| region.view(&scratch.from));
+        if let Some(mut rows) = same_rows(rows) {
+            last.compute(view, region, wy, &mut rows, level);
+            return;
+        }
+        scratch.to.resize(rows.len() * wx, C::default());
+        let mut sums: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
+        last.compute(view, region, wy, &mut sums, level);
+        for (to, from) in rows.iter_mut().zip(sums) {
+            let (to, from) = (&mut **to, &*from);
+            at_level!(level, _simd => {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = from.cut_to();
+                }
+            });
         }
     }
 
