@@ -4,6 +4,7 @@
 use fearless_simd::Level;
 
 use super::axis::Axis;
+use super::check::Check;
 use super::values::{Value, as_same, as_same_mut};
 use super::{Number, Sums};
 use crate::at_level;
@@ -53,6 +54,8 @@ pub struct Part<'a, O> {
 /// A stage, ready to be computed.
 pub struct Shaped<C> {
     pub sum: Box<dyn Sums<C>>,
+    /// Sums that are cut, and where their order may decide.
+    pub check: Option<Check<C>>,
     /// How far it reaches to both sides of a point that lies so far away.
     pub reach: [usize; 3],
     pub shift: [isize; 3],
@@ -74,7 +77,11 @@ impl<C: Number> Shaped<C> {
         let [rz, ry, rx] = self.reach;
         let origin = ry * from.pitch + rx;
         for (z, to) in to.chunks_mut(height).enumerate() {
-            self.sum.rows(&planes[z..=z + 2 * rz], from.pitch, origin, from.ahead, to);
+            let planes = &planes[z..=z + 2 * rz];
+            self.sum.rows(planes, from.pitch, origin, from.ahead, to);
+            if let Some(check) = &self.check {
+                check.settle(planes, from.pitch, origin, to);
+            }
         }
         if self.divisor != 1.0 {
             for row in to {

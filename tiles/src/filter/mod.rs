@@ -6,12 +6,14 @@
 
 mod axis;
 mod block;
+mod check;
 mod ordered;
 mod precision;
 #[cfg(test)]
 mod tests;
 mod tile;
 mod values;
+mod weights;
 
 use problem::boundary::Side;
 use rayon::prelude::*;
@@ -20,11 +22,12 @@ pub use values::Value;
 
 use self::axis::Axis;
 use self::block::{Chain, Part, Rows, Scratch, Shaped};
+use self::check::Check;
 use self::ordered::Ordered;
-use self::precision::Precision;
+use self::precision::{Order, Precision};
+use self::weights::rounded;
 use crate::storage::Storage;
 use crate::window::Window;
-use transform::Tap;
 
 /// A neighbour, by its offset along z, y and x, and its weight.
 #[derive(Clone, Copy, Debug)]
@@ -79,55 +82,47 @@ impl<C: Storage> Sums<C> for Window<C> {
 }
 
 /// A type that sums are computed in.
-pub(crate) trait Number: Value + Storage<Sum = Self> {
+pub(crate) trait Number: Value + Storage<Sum = Self> + PartialOrd {
+    /// What a result is rounded by at most, as a part of it.
+    const UNIT: f64;
+
     fn of<V: Value>(value: V) -> Self;
     fn cut_to<V: Value>(self) -> V;
     fn divide(self, by: f64) -> Self;
-    /// Sums in the order of scipy.
-    fn ordered(terms: &[Term], is_line: bool, reach: usize) -> Box<dyn Sums<Self>>;
+    /// The nearest whole number, and how far it is away: of magnitudes below [`Value::cut_single`]'s, or 2^51.
+    fn nearest(self) -> (Self, Self);
 }
 
-impl Number for f32 {
-    #[inline(always)]
-    fn of<V: Value>(value: V) -> Self {
-        value.widen_single()
-    }
+macro_rules! number {
+    ($type:ident, $unit:expr, $widen:ident, $cut:ident, $shift:expr) => {
+        impl Number for $type {
+            const UNIT: f64 = $unit;
 
-    #[inline(always)]
-    fn cut_to<V: Value>(self) -> V {
-        V::cut_single(self)
-    }
+            #[inline(always)]
+            fn of<V: Value>(value: V) -> Self {
+                value.$widen()
+            }
 
-    #[inline(always)]
-    fn divide(self, by: f64) -> Self {
-        self / by as f32
-    }
+            #[inline(always)]
+            fn cut_to<V: Value>(self) -> V {
+                V::$cut(self)
+            }
 
-    fn ordered(_: &[Term], _: bool, _: usize) -> Box<dyn Sums<Self>> {
-        unreachable!("sums in the order of scipy are of f64")
-    }
+            #[inline(always)]
+            fn divide(self, by: f64) -> Self {
+                self / by as Self
+            }
+
+            #[inline(always)]
+            fn nearest(self) -> (Self, Self) {
+                let whole = (self + $shift) - $shift;
+                (whole, (self - whole).abs())
+            }
+        }
+    };
 }
-
-impl Number for f64 {
-    #[inline(always)]
-    fn of<V: Value>(value: V) -> Self {
-        value.widen()
-    }
-
-    #[inline(always)]
-    fn cut_to<V: Value>(self) -> V {
-        V::cut(self)
-    }
-
-    #[inline(always)]
-    fn divide(self, by: f64) -> Self {
-        self / by
-    }
-
-    fn ordered(terms: &[Term], is_line: bool, reach: usize) -> Box<dyn Sums<Self>> {
-        Box::new(Ordered::new(terms, is_line, reach))
-    }
-}
+number!(f32, 1.0 / 16_777_216.0, widen_single, cut_single, values::BITS_SINGLE);
+number!(f64, f64::EPSILON / 2.0, widen, cut, values::BITS);
 
 impl Filter {
     /// Filters an array.
@@ -139,19 +134,13 @@ impl Filter {
         assert_eq!([input.len(), output.len()], [points; 2], "arrays of these extents");
         assert!(!self.stages.is_empty(), "a sum at least");
         match Precision::of::<I, O>(self) {
-            Precision::Single => self.run_in::<f32, I, O>(input, output, false),
-            Precision::Double => self.run_in::<f64, I, O>(input, output, false),
-            Precision::Ordered => self.run_in::<f64, I, O>(input, output, true),
+            Precision::Single(order) => self.run_in::<f32, I, O>(input, output, order),
+            Precision::Double(order) => self.run_in::<f64, I, O>(input, output, order),
         }
     }
 
-    fn run_in<C: Number, I: Value, O: Value>(
-        &self,
-        input: &[I],
-        output: &mut [O],
-        is_ordered: bool,
-    ) {
-        let chain = self.chain::<C>(is_ordered, O::LARGEST.is_some());
+    fn run_in<C: Number, I: Value, O: Value>(&self, input: &[I], output: &mut [O], order: Order) {
+        let chain = self.chain::<C>(&order, O::LARGEST.is_some());
         let size: usize = chain.extents.iter().product();
         if size == 0 {
             return;
@@ -176,10 +165,10 @@ impl Filter {
         self.stages.iter().map(|stage| stage.terms.len()).sum()
     }
 
-    fn chain<C: Number>(&self, is_ordered: bool, is_whole: bool) -> Chain<C> {
+    fn chain<C: Number>(&self, order: &Order, is_whole: bool) -> Chain<C> {
         let [_, extents @ ..] = self.extents;
-        let stages: Vec<_> =
-            self.stages.iter().map(|stage| self.shaped(stage, is_ordered, is_whole)).collect();
+        let shaped = |(number, stage)| self.shaped(stage, order, number, is_whole);
+        let stages: Vec<_> = self.stages.iter().enumerate().map(shaped).collect();
         let sum = |of: fn(&Shaped<C>, usize) -> isize| -> [isize; 3] {
             std::array::from_fn(|axis| stages.iter().map(|stage| of(stage, axis)).sum())
         };
@@ -197,7 +186,13 @@ impl Filter {
 
     /// A stage whose offsets are moved so that they reach equally far to both sides. Where results are no whole numbers, weights
     /// are divided, not sums.
-    fn shaped<C: Number>(&self, stage: &Stage, is_ordered: bool, is_whole: bool) -> Shaped<C> {
+    fn shaped<C: Number>(
+        &self,
+        stage: &Stage,
+        order: &Order,
+        number: usize,
+        is_whole: bool,
+    ) -> Shaped<C> {
         let mut terms = stage.terms.clone();
         let divisor = if is_whole { stage.divisor } else { 1.0 };
         terms.iter_mut().for_each(|term| term.weight *= divisor / stage.divisor);
@@ -212,39 +207,19 @@ impl Filter {
         for term in &mut terms {
             (0..3).for_each(|axis| term.offset[axis] -= shift[axis]);
         }
-        let planes = reach[0] as usize;
-        let sum: Box<dyn Sums<C>> = if is_ordered {
-            C::ordered(&terms, stage.is_line, planes)
-        } else {
-            Box::new(Window::<C>::new(&rounded::<C>(&terms), planes))
+        let reach = reach.map(|it| it as usize);
+        let window = || Window::<C>::new(&rounded::<C>(&terms), reach[0]);
+        let (sum, check): (Box<dyn Sums<C>>, _) = match order {
+            Order::Any => (Box::new(window()), None),
+            Order::Checked(bounds) => {
+                let check = Check::new(&terms, stage.is_line, reach, bounds[number]);
+                (Box::new(window()), Some(check))
+            }
+            Order::Scipy => (Box::new(Ordered::new(&terms, stage.is_line, reach[0])), None),
         };
-        Shaped {
-            sum,
-            reach: reach.map(|it| it as usize),
-            shift: shift.map(|it| it as isize),
-            divisor,
-        }
+        let shift = shift.map(|it| it as isize);
+        Shaped { sum, check, reach, shift, divisor }
     }
-}
-
-/// The terms with weights as `C` holds them. What rounding a weight changes is taken from the next smaller one, if that is
-/// about as large: so that their sum, the level of flat parts, stays what it is.
-fn rounded<C: Number>(terms: &[Term]) -> Vec<Tap> {
-    let mut order: Vec<usize> = (0..terms.len()).collect();
-    order.sort_by(|a, b| terms[*b].weight.abs().total_cmp(&terms[*a].weight.abs()));
-    let mut taps: Vec<Tap> =
-        terms.iter().map(|term| Tap { offset: term.offset, weight: term.weight }).collect();
-    let mut left = 0.0;
-    for number in order {
-        let weight = &mut taps[number].weight;
-        if f64::abs(left) > 2.0 * f64::from(f32::EPSILON) * weight.abs() {
-            left = 0.0;
-        }
-        let wanted = *weight + left;
-        *weight = C::cut(wanted).widen();
-        left = wanted - *weight;
-    }
-    taps
 }
 
 /// The blocks of an array.

@@ -2,13 +2,16 @@
 //! Sums in f64 whose terms are added in the order of `scipy.ndimage`, each product rounded by itself: what is cut to a whole
 //! number has to have the bits that scipy cuts.
 
-use fearless_simd::Level;
+use fearless_simd::{Level, Simd, SimdBase, SimdFrom};
 
-use super::{Sums, Term};
+use super::{Number, Sums, Term};
 use crate::at_level;
 
-/// Columns whose sums are in registers.
-const COLUMNS: usize = 32;
+/// Columns whose sums are computed together.
+pub const COLUMNS: usize = 32;
+/// Vectors whose sums are in registers, of the most values that a vector of f64 has.
+const VECTORS: usize = COLUMNS / MOST_LANES;
+const MOST_LANES: usize = 8;
 
 /// A product of a sum.
 struct Product {
@@ -59,76 +62,126 @@ fn of_line(terms: &[Term]) -> Vec<Product> {
     std::iter::once(single(&terms[middle])).chain((0..middle).map(pair)).collect()
 }
 
-impl Sums<f64> for Ordered {
-    fn rows(
+impl<C: Number> Sums<C> for Ordered {
+    fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, _: usize, to: &mut [&mut [C]]) {
+        let place = Place { planes, pitch, origin };
+        at_level!(self.level, simd => self.compute(simd, place, to));
+    }
+}
+
+/// Where the point that is computed lies.
+#[derive(Clone, Copy)]
+pub struct Place<'a, C> {
+    pub planes: &'a [&'a [C]],
+    pub pitch: usize,
+    pub origin: usize,
+}
+
+impl<C> Place<'_, C> {
+    /// So many rows further down, and columns to the right.
+    #[inline(always)]
+    pub fn moved(self, rows: usize, columns: usize) -> Self {
+        Self { origin: self.origin + rows * self.pitch + columns, ..self }
+    }
+}
+
+impl Ordered {
+    #[inline(always)]
+    fn compute<S: Simd, C: Number>(&self, simd: S, place: Place<C>, rows: &mut [&mut [C]]) {
+        for (number, row) in rows.iter_mut().enumerate() {
+            let (width, mut done) = (row.len(), 0);
+            while done < width {
+                let start = if width < COLUMNS { 0 } else { done.min(width - COLUMNS) };
+                let to = &mut row[start..];
+                let count = to.len().min(COLUMNS);
+                let sums = self.sums(simd, place.moved(number, start), count);
+                to.iter_mut().zip(sums).for_each(|(to, sum)| *to = C::cut(sum));
+                done = start + COLUMNS;
+            }
+        }
+    }
+
+    /// The sums of a point and those to its right: of [`COLUMNS`], or of as many as there are.
+    #[inline(always)]
+    pub fn sums<S: Simd, C: Number>(
         &self,
-        planes: &[&[f64]],
-        pitch: usize,
-        origin: usize,
-        _: usize,
-        to: &mut [&mut [f64]],
-    ) {
-        for (number, row) in to.iter_mut().enumerate() {
-            let origin = origin + number * pitch;
-            let from = |offset: [i32; 3]| {
-                let [z, y, x] = offset.map(|it| it as isize);
-                let start = origin.strict_add_signed(y * pitch as isize + x);
-                &planes[self.reach.strict_add_signed(z)][start..]
-            };
-            let factors: Vec<_> = self
-                .products
-                .iter()
-                .map(|it| (it.weight, from(it.at), it.other.map(|(at, sign)| (from(at), sign))))
-                .collect();
-            at_level!(self.level, _simd => compute(&factors, row));
-        }
-    }
-}
-
-type Factors<'a> = (f64, &'a [f64], Option<(&'a [f64], f64)>);
-
-#[inline(always)]
-fn compute(factors: &[Factors], row: &mut [f64]) {
-    let width = row.len();
-    let mut done = 0;
-    while done < width {
-        let start = if width < COLUMNS { 0 } else { done.min(width - COLUMNS) };
-        match row[start..].first_chunk_mut::<COLUMNS>() {
-            Some(to) => *to = block(factors, start),
-            None => row.iter_mut().enumerate().for_each(|(at, to)| *to = point(factors, at)),
-        }
-        done = start + COLUMNS;
-    }
-}
-
-#[inline(always)]
-fn block(factors: &[Factors], start: usize) -> [f64; COLUMNS] {
-    let mut sums = [0.0; COLUMNS];
-    for (weight, from, other) in factors {
-        let from: &[f64; COLUMNS] = from[start..].first_chunk().expect("as many as a row has");
-        match other {
-            None => {
-                for at in 0..COLUMNS {
-                    sums[at] += from[at] * weight;
-                }
+        simd: S,
+        place: Place<C>,
+        count: usize,
+    ) -> [f64; COLUMNS] {
+        let mut sums = [0.0; COLUMNS];
+        if count < COLUMNS {
+            for (column, sum) in sums[..count].iter_mut().enumerate() {
+                *sum = self.sum(place.moved(0, column));
             }
-            Some((other, sign)) => {
-                let other: &[f64; COLUMNS] =
-                    other[start..].first_chunk().expect("as many as a row has");
-                for at in 0..COLUMNS {
-                    // A product with 1 or -1 is exact.
-                    sums[at] += (from[at] + sign * other[at]) * weight;
+            return sums;
+        }
+        let width = VECTORS * S::f64s::LEN;
+        for (number, to) in sums.chunks_exact_mut(width).enumerate() {
+            self.vectors(simd, place.moved(0, number * width), to);
+        }
+        sums
+    }
+
+    /// The sums of so many columns, in registers.
+    #[inline(always)]
+    fn vectors<S: Simd, C: Number>(&self, simd: S, place: Place<C>, to: &mut [f64]) {
+        let mut sums = [S::f64s::simd_from(simd, 0.0); VECTORS];
+        for product in &self.products {
+            let weight = S::f64s::simd_from(simd, product.weight);
+            let from = self.values(place, product.at);
+            match product.other {
+                None => {
+                    for (at, sum) in sums.iter_mut().enumerate() {
+                        *sum = *sum + widened(simd, from, at) * weight;
+                    }
+                }
+                Some((other, sign)) => {
+                    let other = self.values(place, other);
+                    let sign = S::f64s::simd_from(simd, sign);
+                    for (at, sum) in sums.iter_mut().enumerate() {
+                        // A product with 1 or -1 is exact.
+                        let pair = widened(simd, from, at) + sign * widened(simd, other, at);
+                        *sum = *sum + pair * weight;
+                    }
                 }
             }
         }
+        for (to, sum) in to.chunks_exact_mut(S::f64s::LEN).zip(sums) {
+            sum.store_slice(to);
+        }
     }
-    sums
+
+    #[inline(always)]
+    fn sum<C: Number>(&self, place: Place<C>) -> f64 {
+        let value = |at: [i32; 3]| self.values(place, at)[0].widen();
+        self.sum_of(value)
+    }
+
+    /// The sum of the values at offsets.
+    #[inline(always)]
+    pub fn sum_of(&self, value: impl Fn([i32; 3]) -> f64) -> f64 {
+        self.products.iter().fold(0.0, |sum, product| {
+            let other = product.other.map_or(0.0, |(other, sign)| sign * value(other));
+            sum + (value(product.at) + other) * product.weight
+        })
+    }
+
+    /// The values from an offset on.
+    #[inline(always)]
+    fn values<'a, C>(&self, place: Place<'a, C>, offset: [i32; 3]) -> &'a [C] {
+        let [z, y, x] = offset.map(|it| it as isize);
+        let start = place.origin.strict_add_signed(y * place.pitch as isize + x);
+        &place.planes[self.reach.strict_add_signed(z)][start..]
+    }
 }
 
+/// The vector of this number of a row.
 #[inline(always)]
-fn point(factors: &[Factors], at: usize) -> f64 {
-    factors.iter().fold(0.0, |sum, (weight, from, other)| {
-        let other = other.map_or(0.0, |(other, sign)| sign * other[at]);
-        sum + (from[at] + other) * weight
-    })
+fn widened<S: Simd, C: Number>(simd: S, row: &[C], number: usize) -> S::f64s {
+    let lanes = S::f64s::LEN;
+    let mut wide = [0.0; MOST_LANES];
+    let wide = &mut wide[..lanes];
+    wide.iter_mut().zip(&row[number * lanes..][..lanes]).for_each(|(to, from)| *to = from.widen());
+    S::f64s::from_slice(simd, wide)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use super::precision::Precision;
+use super::precision::{Order, Precision};
 use super::*;
 
 fn line(axis: usize, first: i32, weights: &[f64]) -> Stage {
@@ -93,7 +93,7 @@ fn chains_are_their_sums_one_after_the_other_at_every_side() {
 fn whole_numbers_are_exact_and_cut_between_stages() {
     let stages = vec![line(1, -1, &[0.3, 0.4, 0.3]), line(2, 0, &[0.7, 0.7])];
     let filter = Filter { extents: [1, 1, 3, 2], step: 1, sides: [Side::Symmetric; 3], stages };
-    assert_eq!(Precision::of::<u8, u8>(&filter), Precision::Ordered);
+    assert!(matches!(Precision::of::<u8, u8>(&filter), Precision::Single(Order::Checked(_))));
     let mut output = [0u8; 6];
     filter.run(&[1u8, 9, 2, 8, 3, 7], &mut output);
     // 1.3, 8.7; 2, 8; 2.7, 7.3 are cut, and (1 + 8) 0.7, 8 * 1.4, … too.
@@ -122,7 +122,7 @@ fn numbers_are_cut_as_c_cuts_them() {
     assert_eq!([u8::cut(-1.5), u8::cut(300.7), u8::cut(-0.5)], [255, 44, 0]);
     assert_eq!([i8::cut(200.0), i8::cut(-3.9)], [-56, -3]);
     assert_eq!([i32::cut(-2_147_483_648.0), i32::cut(2_147_483_647.9)], [i32::MIN, i32::MAX]);
-    for whole in -(1 << 24) + 1..1 << 24 {
+    for whole in -(1 << 22) + 1..1 << 22 {
         if whole % 997 == 0 || (whole & 0x7fff_i32) < 3 {
             let sum = whole as f32;
             assert_eq!(
