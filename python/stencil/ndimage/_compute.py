@@ -58,7 +58,7 @@ def lines(input, output, given):
         return
 
     def compute(result):
-        groups = list(_groups(input.shape, given))
+        groups = list(_groups(input.shape, _in_order(output.dtype, given)))
         now = _plain(input)
         # Results go to and fro between the output and one more array, the last into the output.
         spare = np.empty_like(result) if len(groups) > 1 else None
@@ -68,6 +68,12 @@ def lines(input, output, given):
             now = to
 
     _into(input, output, compute)
+
+
+def _in_order(dtype, given):
+    """The sums by their axes, so that neighbouring axes follow one another: where nothing is cut or set between them."""
+    is_any = dtype.kind == "f" and all(line.mode != "constant" for line in given)
+    return sorted(given, key=lambda line: line.axis) if is_any else given
 
 
 def _groups(shape, given):

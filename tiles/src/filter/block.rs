@@ -2,22 +2,32 @@
 //! All sums of one block.
 
 use fearless_simd::Level;
+use prefetch_index::prefetch_index;
 
 use super::axis::Axis;
-use super::check::Check;
+use super::number::Number;
+use super::sums::Sums;
 use super::values::{Value, as_same, as_same_mut};
-use super::{Number, Sums};
 use crate::at_level;
+use crate::padded::CACHE_LINE;
 use crate::storage::ROWS;
 
 /// Rows whose values stay in the first-level cache between the stages.
 const STRIP: usize = 2 * ROWS;
+
+/// Rows that a sum reaches up to which they all have room in the caches, if their distance is a multiple of so many bytes.
+const FAR: usize = 16;
+const CROWDED: usize = 4096;
+/// Rows that are asked for before they are loaded.
+const AHEAD: usize = 4;
 
 /// The values of an array as factors.
 pub trait Rows<C>: Sync {
     /// Those from a place on.
     fn read(&self, at: usize, to: &mut [C], level: Level);
     fn value(&self, at: usize) -> C;
+    /// Asks memory for so many values.
+    fn ask(&self, at: usize, count: usize);
     /// The array itself, if it has the type of the factors.
     fn plain(&self) -> Option<&[C]>;
 }
@@ -39,8 +49,19 @@ impl<C: Number, I: Value> Rows<C> for &[I] {
         C::of(self[at])
     }
 
+    fn ask(&self, at: usize, count: usize) {
+        ask(self, at, count);
+    }
+
     fn plain(&self) -> Option<&[C]> {
         as_same(self)
+    }
+}
+
+/// Asks memory for so many values.
+fn ask<T>(values: &[T], at: usize, count: usize) {
+    for line in (0..count).step_by(CACHE_LINE / size_of::<T>()) {
+        prefetch_index(values, at + line);
     }
 }
 
@@ -52,14 +73,12 @@ pub struct Part<'a, O> {
 }
 
 /// A stage, ready to be computed.
-pub struct Shaped<C> {
+pub struct Shaped<C: Number> {
     pub sum: Box<dyn Sums<C>>,
-    /// Sums that are cut, and where their order may decide.
-    pub check: Option<Check<C>>,
     /// How far it reaches to both sides of a point that lies so far away.
     pub reach: [usize; 3],
     pub shift: [isize; 3],
-    pub divisor: f64,
+    pub divisor: Option<C::Divisor>,
 }
 
 impl<C: Number> Shaped<C> {
@@ -79,25 +98,18 @@ impl<C: Number> Shaped<C> {
         for (z, to) in to.chunks_mut(height).enumerate() {
             let planes = &planes[z..=z + 2 * rz];
             self.sum.rows(planes, from.pitch, origin, from.ahead, to);
-            if let Some(check) = &self.check {
-                check.settle(planes, from.pitch, origin, to);
-            }
         }
-        if self.divisor != 1.0 {
+        if let Some(divisor) = &self.divisor {
             for row in to {
                 let values = &mut **row;
-                at_level!(level, _simd => {
-                    for value in values.iter_mut() {
-                        *value = value.divide(self.divisor);
-                    }
-                });
+                at_level!(level, _simd => C::divide(values, divisor));
             }
         }
     }
 }
 
 /// All stages.
-pub struct Chain<C> {
+pub struct Chain<C: Number> {
     pub extents: [usize; 3],
     pub axes: [Axis; 3],
     /// Of all stages together.
@@ -138,7 +150,7 @@ impl Region {
     }
 
     /// What a stage makes of it.
-    fn after<C>(&self, stage: &Shaped<C>) -> Self {
+    fn after<C: Number>(&self, stage: &Shaped<C>) -> Self {
         let moved = |from: [isize; 3], sign: isize| {
             std::array::from_fn(|axis| {
                 from[axis] + sign * stage.reach[axis] as isize - stage.shift[axis]
@@ -171,7 +183,9 @@ impl<C: Number> Chain<C> {
         let whole = self.read_by(part.low, part.high);
         let is_inside = (0..3)
             .all(|axis| whole.low[axis] >= 0 && whole.high[axis] <= self.extents[axis] as isize);
-        let direct = source.plain().filter(|_| is_inside);
+        // Rows at such distances would drive one another out of the caches.
+        let is_crowded = self.reach[1] > FAR && self.extents[2] * size_of::<C>() % CROWDED == 0;
+        let direct = source.plain().filter(|_| is_inside && !is_crowded);
         let mut block = std::mem::take(&mut scratch.block);
         if direct.is_none() {
             self.load(source, whole, &mut block, level);
@@ -199,6 +213,8 @@ impl<C: Number> Chain<C> {
                 }
             };
             let (now, later) = rows.split_at_mut((high[0] - low[0]) * (high[1] - low[1]));
+            // Memory is read before it is written.
+            later.iter().take(STRIP).for_each(|row| ask(row, 0, row.len()));
             self.strip(view, region, now, scratch, level);
             rows = later;
         }
@@ -241,7 +257,7 @@ impl<C: Number> Chain<C> {
         for stage in others {
             let after = region.after(stage);
             let [_, wy, wx] = after.extents();
-            scratch.to.resize(after.extents().iter().product(), C::default());
+            scratch.to.resize(after.extents().iter().product(), C::zeroed());
             let mut to: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
             let view = first.take().unwrap_or_else(|| region.view(&scratch.from));
             stage.compute(view, region, wy, &mut to, level);
@@ -264,7 +280,7 @@ impl<C: Number> Chain<C> {
             last.compute(view, region, wy, &mut rows, level);
             return;
         }
-        scratch.to.resize(rows.len() * wx, C::default());
+        scratch.to.resize(rows.len() * wx, C::zeroed());
         let mut sums: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
         last.compute(view, region, wy, &mut sums, level);
         for (to, from) in rows.iter_mut().zip(sums) {
@@ -281,7 +297,7 @@ impl<C: Number> Chain<C> {
     fn load(&self, source: &dyn Rows<C>, region: Region, to: &mut Vec<C>, level: Level) {
         let [nz, ny, nx] = region.extents();
         let [_, py, px] = self.extents;
-        to.resize(nz * ny * nx, C::default());
+        to.resize(nz * ny * nx, C::zeroed());
         let place = |axis: usize, at: usize| self.axes[axis].place(region.low[axis] + at as isize);
         let (low, high) = (region.low[2], region.high[2]);
         // Columns that are in the array.
@@ -293,18 +309,20 @@ impl<C: Number> Chain<C> {
             let start = match start {
                 Ok(start) => start,
                 Err(value) => {
-                    row.fill(C::from_f64(value));
+                    row.fill(C::cut(value));
                     continue;
                 }
             };
             if left < right {
                 let first = start.strict_add_signed(low + left as isize);
+                // The processor does not foresee short rows.
+                source.ask(first + AHEAD * px, right - left);
                 source.read(first, &mut row[left..right], level);
             }
             for column in (0..left).chain(right..nx) {
                 row[column] = match place(2, column) {
                     Ok(x) => source.value(start + x),
-                    Err(value) => C::from_f64(value),
+                    Err(value) => C::cut(value),
                 };
             }
         }
@@ -313,24 +331,23 @@ impl<C: Number> Chain<C> {
     /// Sets points outside the array whose values are constants.
     fn set_constants(&self, region: Region, values: &mut [C]) {
         let [nz, ny, nx] = region.extents();
-        let constants = |axis: usize, count: usize| -> Vec<(usize, C)> {
-            let is_outside = |at: &usize| {
-                let coordinate = region.low[axis] + *at as isize;
-                coordinate < 0 || coordinate >= self.extents[axis] as isize
+        let constants = |axis: usize| -> Vec<(usize, C)> {
+            let (low, high) = (region.low[axis], region.high[axis]);
+            let extent = self.extents[axis] as isize;
+            let outside = (low..high.min(0)).chain(low.max(extent)..high);
+            let constant = |at: isize| {
+                let value = self.axes[axis].place(at).err()?;
+                Some(((at - low) as usize, C::cut(value)))
             };
-            let constant = |at: usize| {
-                let place = self.axes[axis].place(region.low[axis] + at as isize);
-                place.err().map(|value| (at, C::from_f64(value)))
-            };
-            (0..count).filter(is_outside).filter_map(constant).collect()
+            outside.filter_map(constant).collect()
         };
-        for (z, value) in constants(0, nz) {
+        for (z, value) in constants(0) {
             values[z * ny * nx..][..ny * nx].fill(value);
         }
-        for (y, value) in constants(1, ny) {
+        for (y, value) in constants(1) {
             (0..nz).for_each(|z| values[(z * ny + y) * nx..][..nx].fill(value));
         }
-        for (x, value) in constants(2, nx) {
+        for (x, value) in constants(2) {
             values.chunks_mut(nx).for_each(|row| row[x] = value);
         }
     }

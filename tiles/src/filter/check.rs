@@ -4,48 +4,63 @@
 
 use fearless_simd::{Level, Simd};
 
+use super::number::Float;
 use super::ordered::{COLUMNS, Ordered, Place};
-use super::{Number, Term};
+use super::sums::Sums;
 use crate::at_level;
+use crate::window::Window;
 
-/// How sums of a stage are checked.
-pub struct Check<C> {
+/// Columns that are looked at together.
+const WIDE: usize = 128;
+
+/// Sums that are checked, so that any may be cut.
+pub struct Checked<C: Float> {
     level: Level,
+    window: Window<C>,
+    ordered: Ordered,
     /// The most that a sum is off that in the order of scipy.
     bound: C,
     /// How far the sum reaches.
     reach: [usize; 3],
-    ordered: Ordered,
 }
 
-impl<C: Number> Check<C> {
-    /// Of a sum of these terms, which is off by no more than the bound.
-    pub fn new(terms: &[Term], is_line: bool, reach: [usize; 3], bound: f64) -> Self {
+impl<C: Float> Sums<C> for Checked<C> {
+    fn rows(
+        &self,
+        planes: &[&[C]],
+        pitch: usize,
+        origin: usize,
+        ahead: usize,
+        to: &mut [&mut [C]],
+    ) {
+        self.window.rows(planes, pitch, origin, ahead, to);
+        let place = Place { planes, pitch, origin };
+        at_level!(self.level, simd => self.settle(simd, place, to));
+    }
+}
+
+impl<C: Float> Checked<C> {
+    /// Of sums that are off those in order by no more than the bound.
+    pub fn new(window: Window<C>, ordered: Ordered, reach: [usize; 3], bound: f64) -> Self {
         // Rounded, it is not below the bound.
         let bound = C::cut(bound * (1.0 + 1e-6));
-        let ordered = Ordered::new(terms, is_line, reach[0]);
-        Self { level: Level::new(), bound, reach, ordered }
+        Self { level: window.level(), window, ordered, bound, reach }
     }
 
-    /// Cuts those sums of rows whose order may decide; after it any may be cut.
-    pub fn settle(&self, planes: &[&[C]], pitch: usize, origin: usize, rows: &mut [&mut [C]]) {
-        let place = Place { planes, pitch, origin };
-        at_level!(self.level, simd => self.settle_by(simd, place, rows));
-    }
-
+    /// Cuts those sums whose order may decide.
     #[inline(always)]
-    fn settle_by<S: Simd>(&self, simd: S, place: Place<C>, rows: &mut [&mut [C]]) {
+    fn settle<S: Simd>(&self, simd: S, place: Place<C>, rows: &mut [&mut [C]]) {
         let (count, width) = (rows.len(), rows.first().map_or(0, |row| row.len()));
         // Of a value that all points around have, and the sum that belongs to it.
         let mut flat: Option<(f64, C)> = None;
-        for start in (0..width).step_by(COLUMNS) {
+        for start in (0..width).step_by(WIDE) {
             // The last columns may be some of those before, which stay what they are.
-            let start = start.min(width.saturating_sub(COLUMNS));
-            let columns = start..(start + COLUMNS).min(width);
+            let start = start.min(width.saturating_sub(WIDE));
+            let columns = start..(start + WIDE).min(width);
             let mut alike = None;
             for (number, row) in rows.iter_mut().enumerate() {
                 let sums = &mut row[columns.clone()];
-                if !self.is_near(sums) {
+                if !self.may_decide(sums) {
                     continue;
                 }
                 let value = *alike
@@ -57,9 +72,21 @@ impl<C: Number> Check<C> {
                     };
                     flat = Some((value, sum));
                     sums.fill(sum);
-                    continue;
+                } else {
+                    self.settle_row(simd, place.moved(number, start), sums);
                 }
-                let found = self.ordered.sums(simd, place.moved(number, start), sums.len());
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn settle_row<S: Simd>(&self, simd: S, place: Place<C>, sums: &mut [C]) {
+        for start in (0..sums.len()).step_by(COLUMNS) {
+            let start = start.min(sums.len().saturating_sub(COLUMNS));
+            let end = (start + COLUMNS).min(sums.len());
+            let sums = &mut sums[start..end];
+            if sums.iter().any(|sum| self.decides(*sum)) {
+                let found = self.ordered.sums(simd, place.moved(0, start), sums.len());
                 for (to, sum) in sums.iter_mut().zip(found) {
                     *to = C::cut(sum.trunc());
                 }
@@ -67,17 +94,21 @@ impl<C: Number> Check<C> {
         }
     }
 
-    /// Whether one of the sums may be cut to another number. All between -1 and 1 are cut to 0.
+    /// Whether the order may decide to which number one of the sums is cut.
     #[inline(always)]
-    fn is_near(&self, sums: &[C]) -> bool {
-        let is_near = |sum: &C| {
-            let (nearest, distance) = sum.nearest();
-            (distance <= self.bound) & (nearest != C::default())
-        };
-        match sums.first_chunk::<COLUMNS>() {
+    fn may_decide(&self, sums: &[C]) -> bool {
+        let is_near = |sum: &C| sum.nearest().1 <= self.bound;
+        match sums.first_chunk::<WIDE>() {
             Some(sums) => sums.iter().fold(false, |any, sum| any | is_near(sum)),
             None => sums.iter().any(is_near),
         }
+    }
+
+    /// Whether the order decides: all sums between -1 and 1 are cut to 0.
+    #[inline(always)]
+    fn decides(&self, sum: C) -> bool {
+        let (nearest, distance) = sum.nearest();
+        distance <= self.bound && nearest != C::zeroed()
     }
 
     /// The value of all points that so many rows and columns of sums read, if they have one.

@@ -7,8 +7,12 @@
 mod axis;
 mod block;
 mod check;
+mod mean;
+mod number;
 mod ordered;
 mod precision;
+mod stage;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -21,13 +25,12 @@ use rayon::prelude::*;
 pub use values::Value;
 
 use self::axis::Axis;
-use self::block::{Chain, Part, Rows, Scratch, Shaped};
-use self::check::Check;
-use self::ordered::Ordered;
-use self::precision::{Order, Precision};
-use self::weights::rounded;
-use crate::storage::Storage;
-use crate::window::Window;
+use self::block::{Chain, Rows, Scratch, Shaped};
+use self::number::Number;
+use self::precision::Precision;
+use self::stage::Moved;
+use self::sums::Sums;
+use self::values::{as_same, as_same_mut};
 
 /// A neighbour, by its offset along z, y and x, and its weight.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +52,28 @@ pub struct Stage {
     pub divisor: f64,
 }
 
+impl Stage {
+    /// Whether it is a mean of neighbours along x or y.
+    fn is_mean(&self) -> bool {
+        let is_next = |pair: &[Term]| {
+            let delta: [i32; 3] = std::array::from_fn(|it| pair[1].offset[it] - pair[0].offset[it]);
+            delta == self.delta()
+        };
+        let is_along = self.is_line && [[0, 1, 0], [0, 0, 1]].contains(&self.delta());
+        is_along
+            && self.terms.windows(2).all(is_next)
+            && self.terms.iter().all(|term| term.weight == 1.0)
+    }
+
+    /// From the first neighbour to the next one.
+    fn delta(&self) -> [i32; 3] {
+        match &self.terms[..] {
+            [first, second, ..] => std::array::from_fn(|it| second.offset[it] - first.offset[it]),
+            _ => [0, 1, 0],
+        }
+    }
+}
+
 /// Sums one after the other, each of what the one before gave.
 #[derive(Clone, Debug)]
 pub struct Filter {
@@ -62,68 +87,6 @@ pub struct Filter {
     pub stages: Vec<Stage>,
 }
 
-/// How rows are computed.
-pub(crate) trait Sums<C>: Send + Sync {
-    /// See [`Window::rows`].
-    fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, ahead: usize, to: &mut [&mut [C]]);
-}
-
-impl<C: Storage> Sums<C> for Window<C> {
-    fn rows(
-        &self,
-        planes: &[&[C]],
-        pitch: usize,
-        origin: usize,
-        ahead: usize,
-        to: &mut [&mut [C]],
-    ) {
-        Self::rows(self, planes, pitch, origin, ahead, to);
-    }
-}
-
-/// A type that sums are computed in.
-pub(crate) trait Number: Value + Storage<Sum = Self> + PartialOrd {
-    /// What a result is rounded by at most, as a part of it.
-    const UNIT: f64;
-
-    fn of<V: Value>(value: V) -> Self;
-    fn cut_to<V: Value>(self) -> V;
-    fn divide(self, by: f64) -> Self;
-    /// The nearest whole number, and how far it is away: of magnitudes below [`Value::cut_single`]'s, or 2^51.
-    fn nearest(self) -> (Self, Self);
-}
-
-macro_rules! number {
-    ($type:ident, $unit:expr, $widen:ident, $cut:ident, $shift:expr) => {
-        impl Number for $type {
-            const UNIT: f64 = $unit;
-
-            #[inline(always)]
-            fn of<V: Value>(value: V) -> Self {
-                value.$widen()
-            }
-
-            #[inline(always)]
-            fn cut_to<V: Value>(self) -> V {
-                V::$cut(self)
-            }
-
-            #[inline(always)]
-            fn divide(self, by: f64) -> Self {
-                self / by as Self
-            }
-
-            #[inline(always)]
-            fn nearest(self) -> (Self, Self) {
-                let whole = (self + $shift) - $shift;
-                (whole, (self - whole).abs())
-            }
-        }
-    };
-}
-number!(f32, 1.0 / 16_777_216.0, widen_single, cut_single, values::BITS_SINGLE);
-number!(f64, f64::EPSILON / 2.0, widen, cut, values::BITS);
-
 impl Filter {
     /// Filters an array.
     ///
@@ -134,13 +97,28 @@ impl Filter {
         assert_eq!([input.len(), output.len()], [points; 2], "arrays of these extents");
         assert!(!self.stages.is_empty(), "a sum at least");
         match Precision::of::<I, O>(self) {
-            Precision::Single(order) => self.run_in::<f32, I, O>(input, output, order),
-            Precision::Double(order) => self.run_in::<f64, I, O>(input, output, order),
+            Precision::Short => {
+                let (input, output) = (as_same::<I, u8>(input), as_same_mut::<O, u8>(output));
+                let (input, output) = input.zip(output).expect("both are bytes");
+                self.run_in::<u16, u8, u8>(input, output, |stage, _| Box::new(stage.mean()));
+            }
+            Precision::Single(order) => {
+                self.run_in::<f32, I, O>(input, output, |stage, at| stage.sums(&order, at));
+            }
+            Precision::Double(order) => {
+                self.run_in::<f64, I, O>(input, output, |stage, at| stage.sums(&order, at));
+            }
         }
     }
 
-    fn run_in<C: Number, I: Value, O: Value>(&self, input: &[I], output: &mut [O], order: Order) {
-        let chain = self.chain::<C>(&order, O::LARGEST.is_some());
+    /// Filters an array with sums in `C`, which are made of each stage and its number.
+    fn run_in<C: Number, I: Value, O: Value>(
+        &self,
+        input: &[I],
+        output: &mut [O],
+        sums: impl Fn(&Moved, usize) -> Box<dyn Sums<C>>,
+    ) {
+        let chain = self.chain(sums, O::LARGEST.is_some());
         let size: usize = chain.extents.iter().product();
         if size == 0 {
             return;
@@ -149,7 +127,7 @@ impl Filter {
         let both = input.par_chunks(size).zip(output.par_chunks_mut(size));
         both.for_each(|(input, output)| {
             let rows: &dyn Rows<C> = &input;
-            let parts = parts(output, chain.extents, tile);
+            let parts = tile::parts(output, chain.extents, tile);
             if parts.len() == 1 {
                 let mut scratch = Scratch::default();
                 parts.into_iter().for_each(|part| chain.part(rows, part, &mut scratch));
@@ -165,9 +143,17 @@ impl Filter {
         self.stages.iter().map(|stage| stage.terms.len()).sum()
     }
 
-    fn chain<C: Number>(&self, order: &Order, is_whole: bool) -> Chain<C> {
+    fn chain<C: Number>(
+        &self,
+        sums: impl Fn(&Moved, usize) -> Box<dyn Sums<C>>,
+        is_whole: bool,
+    ) -> Chain<C> {
         let [_, extents @ ..] = self.extents;
-        let shaped = |(number, stage)| self.shaped(stage, order, number, is_whole);
+        let shaped = |(number, stage): (usize, &Stage)| {
+            let stage = Moved::new(stage, self.step, is_whole);
+            let divisor = (stage.divisor != 1.0).then(|| C::divisor(stage.divisor));
+            Shaped { sum: sums(&stage, number), reach: stage.reach, shift: stage.shift, divisor }
+        };
         let stages: Vec<_> = self.stages.iter().enumerate().map(shaped).collect();
         let sum = |of: fn(&Shaped<C>, usize) -> isize| -> [isize; 3] {
             std::array::from_fn(|axis| stages.iter().map(|stage| of(stage, axis)).sum())
@@ -183,69 +169,4 @@ impl Filter {
         });
         Chain { extents, axes, reach: reach.map(|it| it as usize), shift, stages }
     }
-
-    /// A stage whose offsets are moved so that they reach equally far to both sides. Where results are no whole numbers, weights
-    /// are divided, not sums.
-    fn shaped<C: Number>(
-        &self,
-        stage: &Stage,
-        order: &Order,
-        number: usize,
-        is_whole: bool,
-    ) -> Shaped<C> {
-        let mut terms = stage.terms.clone();
-        let divisor = if is_whole { stage.divisor } else { 1.0 };
-        terms.iter_mut().for_each(|term| term.weight *= divisor / stage.divisor);
-        terms.iter_mut().for_each(|term| term.offset[2] *= self.step as i32);
-        let ends = |axis: usize| {
-            let offsets = terms.iter().map(move |term| term.offset[axis]);
-            (offsets.clone().min().unwrap_or(0), offsets.max().unwrap_or(0))
-        };
-        let spans: [_; 3] = std::array::from_fn(ends);
-        let reach = spans.map(|(low, high)| (high - low + 1) / 2);
-        let shift: [i32; 3] = std::array::from_fn(|axis| spans[axis].0 + reach[axis]);
-        for term in &mut terms {
-            (0..3).for_each(|axis| term.offset[axis] -= shift[axis]);
-        }
-        let reach = reach.map(|it| it as usize);
-        let window = || Window::<C>::new(&rounded::<C>(&terms), reach[0]);
-        let (sum, check): (Box<dyn Sums<C>>, _) = match order {
-            Order::Any => (Box::new(window()), None),
-            Order::Checked(bounds) => {
-                let check = Check::new(&terms, stage.is_line, reach, bounds[number]);
-                (Box::new(window()), Some(check))
-            }
-            Order::Scipy => (Box::new(Ordered::new(&terms, stage.is_line, reach[0])), None),
-        };
-        let shift = shift.map(|it| it as isize);
-        Shaped { sum, check, reach, shift, divisor }
-    }
-}
-
-/// The blocks of an array.
-fn parts<O>(output: &mut [O], extents: [usize; 3], tile: [usize; 3]) -> Vec<Part<'_, O>> {
-    let [_, ny, nx] = extents;
-    let counts: [usize; 3] = std::array::from_fn(|axis| extents[axis].div_ceil(tile[axis]));
-    let mut parts: Vec<Part<O>> = (0..counts.iter().product())
-        .map(|number: usize| {
-            let place = [
-                number / (counts[1] * counts[2]),
-                number / counts[2] % counts[1],
-                number % counts[2],
-            ];
-            let low: [usize; 3] = std::array::from_fn(|axis| place[axis] * tile[axis]);
-            let high: [usize; 3] =
-                std::array::from_fn(|axis| (low[axis] + tile[axis]).min(extents[axis]));
-            let rows = Vec::with_capacity((high[0] - low[0]) * (high[1] - low[1]));
-            Part { low, high, rows }
-        })
-        .collect();
-    for (number, row) in output.chunks_mut(nx).enumerate() {
-        let (z, y) = (number / ny, number % ny);
-        let first = ((z / tile[0]) * counts[1] + y / tile[1]) * counts[2];
-        for (piece, part) in row.chunks_mut(tile[2]).zip(&mut parts[first..]) {
-            part.rows.push(piece);
-        }
-    }
-    parts
 }

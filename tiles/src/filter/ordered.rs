@@ -4,7 +4,9 @@
 
 use fearless_simd::{Level, Simd, SimdBase, SimdFrom};
 
-use super::{Number, Sums, Term};
+use super::Term;
+use super::number::Number;
+use super::sums::Sums;
 use crate::at_level;
 
 /// Columns whose sums are computed together.

@@ -3,13 +3,16 @@
 
 use problem::boundary::Side;
 
+use super::number::Float;
 use super::values::{CUT_SINGLE, Value};
 use super::weights::bound;
-use super::{Filter, Number, Stage};
+use super::{Filter, Stage};
 
 /// The largest whole numbers up to which all are held by f32 and f64.
 const SINGLE: f64 = 16_777_216.0;
 const DOUBLE: f64 = 9_007_199_254_740_992.0;
+/// The largest sum of the type u16.
+const SHORT: f64 = 32_767.0;
 /// Weights are looked at for whole multiples of 2 to the power of minus this.
 const MOST_DIGITS: i32 = 24;
 
@@ -20,6 +23,8 @@ const MOST_OFF: f64 = 1.0 / 256.0;
 /// A type of sums, and their order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Precision {
+    /// u16: means of bytes.
+    Short,
     /// f32.
     Single(Order),
     /// f64.
@@ -58,6 +63,16 @@ impl Precision {
         let (read, held) = (range(read, is_signed::<I>()), range(largest, is_signed::<O>()));
         let sizes = Sizes::of(filter, read, held, outside);
         let is_single = sizes.read <= SINGLE && sizes.results < CUT_SINGLE;
+        let is_bytes = size_of::<I>() == 1 && size_of::<O>() == 1 && sizes.low >= 0.0;
+        let is_mean = filter.stages.iter().all(Stage::is_mean);
+        if is_bytes
+            && !is_signed::<I>()
+            && !is_signed::<O>()
+            && is_mean
+            && sizes.exact.is_some_and(|it| it <= SHORT)
+        {
+            return Self::Short;
+        }
         match sizes.exact {
             Some(sums) if sums < SINGLE && is_single => return Self::Single(Order::Any),
             Some(sums) if sums < DOUBLE => return Self::Double(Order::Any),
@@ -76,7 +91,7 @@ impl Precision {
 }
 
 /// The most that the order changes the sum of each stage by; none if that is too much.
-fn bounds<C: Number>(filter: &Filter, sizes: &Sizes) -> Option<Vec<f64>> {
+fn bounds<C: Float>(filter: &Filter, sizes: &Sizes) -> Option<Vec<f64>> {
     let stages = filter.stages.iter().zip(&sizes.values);
     let bounds: Vec<f64> =
         stages.clone().map(|(stage, values)| bound::<C>(stage, *values)).collect();
@@ -121,8 +136,9 @@ impl Range {
 struct Sizes {
     /// The largest magnitude that each stage reads.
     values: Vec<f64>,
-    /// And of all of them, and of all sums.
+    /// And of all of them; their least, and the largest magnitude of a result.
     read: f64,
+    low: f64,
     results: f64,
     /// Of sums in units of the last digit of their terms; none if weights have too many digits.
     exact: Option<f64>,
@@ -132,17 +148,20 @@ impl Sizes {
     /// Of a filter of an array of numbers `read`. Between stages it is of a type that holds numbers `held`; `outside` are constants.
     fn of(filter: &Filter, read: Range, held: Range, outside: Range) -> Self {
         let mut now = read.with(outside);
-        let mut sizes = Self { values: Vec::new(), read: 0.0, results: 0.0, exact: Some(0.0) };
+        let mut sizes =
+            Self { values: Vec::new(), read: 0.0, low: 0.0, results: 0.0, exact: Some(0.0) };
         for stage in &filter.stages {
             let (values, sums) = (now.magnitude(), now.summed(stage));
             sizes.values.push(values);
             sizes.read = sizes.read.max(values);
+            sizes.low = sizes.low.min(now.low);
             sizes.results = sizes.results.max(sums.magnitude());
             let exact = sizes.exact.zip(largest_sum(stage, values));
             sizes.exact = exact.map(|(others, it)| others.max(it));
+            let cut = Range { low: sums.low.trunc(), high: sums.high.trunc() };
             // What is beyond the type becomes any number of it.
-            let is_held = held.low <= sums.low.trunc() && sums.high.trunc() <= held.high;
-            now = if is_held { sums } else { held }.with(outside);
+            let is_held = held.low <= cut.low && cut.high <= held.high;
+            now = if is_held { cut } else { held }.with(outside);
         }
         sizes
     }

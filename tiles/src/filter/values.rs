@@ -22,6 +22,16 @@ pub trait Value: Pod + Send + Sync {
         self.widen() as f32
     }
 
+    /// The value as a whole number of 16 bits, if it is one.
+    fn short(self) -> u16 {
+        self.widen() as u16
+    }
+
+    /// The lowest bits of a whole number.
+    fn of_short(sum: u16) -> Self {
+        Self::cut(f64::from(sum))
+    }
+
     /// [`Self::cut`] of a sum of single precision, of a magnitude below 2^22.
     fn cut_single(sum: f32) -> Self {
         Self::cut(f64::from(sum))
@@ -69,6 +79,16 @@ macro_rules! small {
             #[inline(always)]
             fn widen_single(self) -> f32 {
                 self as f32
+            }
+
+            #[inline(always)]
+            fn short(self) -> u16 {
+                self as u16
+            }
+
+            #[inline(always)]
+            fn of_short(sum: u16) -> Self {
+                sum as Self
             }
 
             #[inline(always)]

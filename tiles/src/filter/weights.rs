@@ -3,12 +3,13 @@
 
 use transform::Tap;
 
-use super::{Number, Stage, Term};
+use super::number::Float;
+use super::{Stage, Term};
 use crate::window::Window;
 
 /// The terms with weights as `C` holds them. What rounding a weight changes is taken from the next smaller one, if that is
 /// about as large: so that their sum, the level of flat parts, stays what it is.
-pub fn rounded<C: Number>(terms: &[Term]) -> Vec<Tap> {
+pub fn rounded<C: Float>(terms: &[Term]) -> Vec<Tap> {
     let mut order: Vec<usize> = (0..terms.len()).collect();
     order.sort_by(|a, b| terms[*b].weight.abs().total_cmp(&terms[*a].weight.abs()));
     let mut taps: Vec<Tap> =
@@ -28,7 +29,7 @@ pub fn rounded<C: Number>(terms: &[Term]) -> Vec<Tap> {
 
 /// The most that a sum in `C` is off that in the order of scipy, of whole numbers of magnitudes up to `values`: weights are
 /// rounded, each product, and each partial sum in the order of [`Window`].
-pub fn bound<C: Number>(stage: &Stage, values: f64) -> f64 {
+pub fn bound<C: Float>(stage: &Stage, values: f64) -> f64 {
     let taps = rounded::<C>(&stage.terms);
     let pairs = stage.terms.iter().zip(&taps);
     let of_weights: f64 = pairs.map(|(term, tap)| (term.weight - tap.weight).abs()).sum();
