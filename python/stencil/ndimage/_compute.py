@@ -121,7 +121,29 @@ def box(input, output, weights, first, mode, cval):
     if input.size == 0:
         return
     active = [axis for axis, extent in enumerate(weights.shape) if extent > 1 or first[axis] != 0]
+    is_set = mode == "constant" and cval != 0
+    factors = None if output.dtype.kind != "f" or is_set else _factors(weights, np.promote_types(input.dtype, output.dtype))
+    if factors:
+        lines(input, output, [Line(axis, factors[axis], first[axis], mode, cval) for axis in active])
+        return
     _into(input, output, lambda result: _box(input, result, weights, first, active, mode, cval))
+
+
+def _factors(weights, dtype):
+    """A vector for each axis, whose product the weights are within the rounding of sums in `dtype`. None, if they are no
+    product, or sums along one axis after the other would take as long."""
+    if weights.size <= 2 * sum(weights.shape) or not np.all(weights) or not np.isfinite(weights).all():
+        return None
+    top = np.unravel_index(np.abs(weights).argmax(), weights.shape)
+    factors, product = [], 1.0
+    for axis in range(weights.ndim):
+        through = tuple(slice(None) if other == axis else at for other, at in enumerate(top))
+        factor = weights[through] / (weights[top] if factors else 1.0)
+        factors.append(factor)
+        product = np.multiply.outer(product, factor)
+    # Sums of values up to 1 are off by no more than this.
+    off = np.abs(product - weights).sum()
+    return factors if off <= 4 * np.finfo(dtype).eps * np.abs(weights).sum() else None
 
 
 def _box(input, output, weights, first, active, mode, cval):

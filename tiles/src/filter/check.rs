@@ -5,7 +5,7 @@
 use fearless_simd::{Level, Simd};
 
 use super::number::Float;
-use super::ordered::{COLUMNS, Ordered, Place};
+use super::ordered::{COLUMNS, Ordered, Place, Placed, sums as ordered_sums};
 use super::sums::Sums;
 use crate::at_level;
 use crate::window::Window;
@@ -53,6 +53,7 @@ impl<C: Float> Checked<C> {
         let (count, width) = (rows.len(), rows.first().map_or(0, |row| row.len()));
         // Of a value that all points around have, and the sum that belongs to it.
         let mut flat: Option<(f64, C)> = None;
+        let mut products = None;
         for start in (0..width).step_by(WIDE) {
             // The last columns may be some of those before, which stay what they are.
             let start = start.min(width.saturating_sub(WIDE));
@@ -68,25 +69,30 @@ impl<C: Float> Checked<C> {
                 if let Some(value) = value {
                     let sum = match flat {
                         Some((known, sum)) if known == value => sum,
-                        _ => C::cut(self.ordered.sum_of(|_| value).trunc()),
+                        _ => C::cut(self.ordered.sum_of_flat(value).trunc()),
                     };
                     flat = Some((value, sum));
                     sums.fill(sum);
                 } else {
-                    self.settle_row(simd, place.moved(number, start), sums);
+                    let products = products.get_or_insert_with(|| self.ordered.placed(place.pitch));
+                    self.settle_row(simd, products, place.moved(number, start), sums);
                 }
             }
         }
     }
 
     #[inline(always)]
-    fn settle_row<S: Simd>(&self, simd: S, place: Place<C>, sums: &mut [C]) {
+    fn settle_row<S: Simd>(&self, simd: S, products: &[Placed], place: Place<C>, sums: &mut [C]) {
         for start in (0..sums.len()).step_by(COLUMNS) {
             let start = start.min(sums.len().saturating_sub(COLUMNS));
             let end = (start + COLUMNS).min(sums.len());
             let sums = &mut sums[start..end];
-            if sums.iter().any(|sum| self.decides(*sum)) {
-                let found = self.ordered.sums(simd, place.moved(0, start), sums.len());
+            let decides = match sums.first_chunk::<COLUMNS>() {
+                Some(sums) => sums.iter().fold(false, |any, sum| any | self.decides(*sum)),
+                None => sums.iter().any(|sum| self.decides(*sum)),
+            };
+            if decides {
+                let found = ordered_sums(simd, products, place.moved(0, start), sums.len());
                 for (to, sum) in sums.iter_mut().zip(found) {
                     *to = C::cut(sum.trunc());
                 }
@@ -108,7 +114,7 @@ impl<C: Float> Checked<C> {
     #[inline(always)]
     fn decides(&self, sum: C) -> bool {
         let (nearest, distance) = sum.nearest();
-        distance <= self.bound && nearest != C::zeroed()
+        (distance <= self.bound) & (nearest != C::zeroed())
     }
 
     /// The value of all points that so many rows and columns of sums read, if they have one.

@@ -79,7 +79,13 @@ pub struct Place<'a, C> {
     pub origin: usize,
 }
 
-impl<C> Place<'_, C> {
+impl<'a, C> Place<'a, C> {
+    /// The values of a plane from a distance on.
+    #[inline(always)]
+    fn values(self, plane: usize, distance: isize) -> &'a [C] {
+        &self.planes[plane][self.origin.strict_add_signed(distance)..]
+    }
+
     /// So many rows further down, and columns to the right.
     #[inline(always)]
     pub fn moved(self, rows: usize, columns: usize) -> Self {
@@ -87,94 +93,109 @@ impl<C> Place<'_, C> {
     }
 }
 
+/// A product of rows that are so far apart.
+pub struct Placed {
+    weight: f64,
+    /// In which plane its value lies, and how far from the point that is computed.
+    plane: usize,
+    distance: isize,
+    /// And the one that is added to it, times 1 or -1.
+    other: Option<(usize, isize, f64)>,
+}
+
 impl Ordered {
+    /// The products of rows that are so far apart.
+    pub fn placed(&self, pitch: usize) -> Vec<Placed> {
+        let at = |offset: [i32; 3]| {
+            let [z, y, x] = offset.map(|it| it as isize);
+            (self.reach.strict_add_signed(z), y * pitch as isize + x)
+        };
+        let placed = |product: &Product| {
+            let (plane, distance) = at(product.at);
+            let other = product.other.map(|(offset, sign)| (at(offset).0, at(offset).1, sign));
+            Placed { weight: product.weight, plane, distance, other }
+        };
+        self.products.iter().map(placed).collect()
+    }
+
+    /// The sum where all values are this one.
+    pub fn sum_of_flat(&self, value: f64) -> f64 {
+        self.products.iter().fold(0.0, |sum, product| {
+            let other = product.other.map_or(0.0, |(_, sign)| sign * value);
+            sum + (value + other) * product.weight
+        })
+    }
+
     #[inline(always)]
     fn compute<S: Simd, C: Number>(&self, simd: S, place: Place<C>, rows: &mut [&mut [C]]) {
+        let products = self.placed(place.pitch);
         for (number, row) in rows.iter_mut().enumerate() {
             let (width, mut done) = (row.len(), 0);
             while done < width {
                 let start = if width < COLUMNS { 0 } else { done.min(width - COLUMNS) };
                 let to = &mut row[start..];
                 let count = to.len().min(COLUMNS);
-                let sums = self.sums(simd, place.moved(number, start), count);
+                let sums = sums(simd, &products, place.moved(number, start), count);
                 to.iter_mut().zip(sums).for_each(|(to, sum)| *to = C::cut(sum));
                 done = start + COLUMNS;
             }
         }
     }
+}
 
-    /// The sums of a point and those to its right: of [`COLUMNS`], or of as many as there are.
-    #[inline(always)]
-    pub fn sums<S: Simd, C: Number>(
-        &self,
-        simd: S,
-        place: Place<C>,
-        count: usize,
-    ) -> [f64; COLUMNS] {
-        let mut sums = [0.0; COLUMNS];
-        if count < COLUMNS {
-            for (column, sum) in sums[..count].iter_mut().enumerate() {
-                *sum = self.sum(place.moved(0, column));
-            }
-            return sums;
+/// The sums of a point and those to its right: of [`COLUMNS`], or of as many as there are.
+#[inline(always)]
+pub fn sums<S: Simd, C: Number>(
+    simd: S,
+    products: &[Placed],
+    place: Place<C>,
+    count: usize,
+) -> [f64; COLUMNS] {
+    let mut sums = [0.0; COLUMNS];
+    if count < COLUMNS {
+        for (column, sum) in sums[..count].iter_mut().enumerate() {
+            let value = |plane, distance| place.moved(0, column).values(plane, distance)[0].widen();
+            *sum = products.iter().fold(0.0, |sum, it| {
+                let other = it.other.map_or(0.0, |(plane, at, sign)| sign * value(plane, at));
+                sum + (value(it.plane, it.distance) + other) * it.weight
+            });
         }
-        let width = VECTORS * S::f64s::LEN;
-        for (number, to) in sums.chunks_exact_mut(width).enumerate() {
-            self.vectors(simd, place.moved(0, number * width), to);
-        }
-        sums
+        return sums;
     }
+    let width = VECTORS * S::f64s::LEN;
+    for (number, to) in sums.chunks_exact_mut(width).enumerate() {
+        vectors(simd, products, place.moved(0, number * width), to);
+    }
+    sums
+}
 
-    /// The sums of so many columns, in registers.
-    #[inline(always)]
-    fn vectors<S: Simd, C: Number>(&self, simd: S, place: Place<C>, to: &mut [f64]) {
-        let mut sums = [S::f64s::simd_from(simd, 0.0); VECTORS];
-        for product in &self.products {
-            let weight = S::f64s::simd_from(simd, product.weight);
-            let from = self.values(place, product.at);
-            match product.other {
-                None => {
-                    for (at, sum) in sums.iter_mut().enumerate() {
-                        *sum = *sum + widened(simd, from, at) * weight;
-                    }
-                }
-                Some((other, sign)) => {
-                    let other = self.values(place, other);
-                    let sign = S::f64s::simd_from(simd, sign);
-                    for (at, sum) in sums.iter_mut().enumerate() {
-                        // A product with 1 or -1 is exact.
-                        let pair = widened(simd, from, at) + sign * widened(simd, other, at);
-                        *sum = *sum + pair * weight;
-                    }
+/// The sums of so many columns, in registers.
+#[inline(always)]
+fn vectors<S: Simd, C: Number>(simd: S, products: &[Placed], place: Place<C>, to: &mut [f64]) {
+    let width = VECTORS * S::f64s::LEN;
+    let mut sums = [S::f64s::simd_from(simd, 0.0); VECTORS];
+    for product in products {
+        let weight = S::f64s::simd_from(simd, product.weight);
+        let from = &place.values(product.plane, product.distance)[..width];
+        match product.other {
+            None => {
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    *sum = *sum + widened(simd, from, at) * weight;
                 }
             }
+            Some((plane, distance, sign)) => {
+                let other = &place.values(plane, distance)[..width];
+                let sign = S::f64s::simd_from(simd, sign);
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    // A product with 1 or -1 is exact.
+                    let pair = widened(simd, from, at) + sign * widened(simd, other, at);
+                    *sum = *sum + pair * weight;
+                }
+            }
         }
-        for (to, sum) in to.chunks_exact_mut(S::f64s::LEN).zip(sums) {
-            sum.store_slice(to);
-        }
     }
-
-    #[inline(always)]
-    fn sum<C: Number>(&self, place: Place<C>) -> f64 {
-        let value = |at: [i32; 3]| self.values(place, at)[0].widen();
-        self.sum_of(value)
-    }
-
-    /// The sum of the values at offsets.
-    #[inline(always)]
-    pub fn sum_of(&self, value: impl Fn([i32; 3]) -> f64) -> f64 {
-        self.products.iter().fold(0.0, |sum, product| {
-            let other = product.other.map_or(0.0, |(other, sign)| sign * value(other));
-            sum + (value(product.at) + other) * product.weight
-        })
-    }
-
-    /// The values from an offset on.
-    #[inline(always)]
-    fn values<'a, C>(&self, place: Place<'a, C>, offset: [i32; 3]) -> &'a [C] {
-        let [z, y, x] = offset.map(|it| it as isize);
-        let start = place.origin.strict_add_signed(y * place.pitch as isize + x);
-        &place.planes[self.reach.strict_add_signed(z)][start..]
+    for (to, sum) in to.chunks_exact_mut(S::f64s::LEN).zip(sums) {
+        sum.store_slice(to);
     }
 }
 
