@@ -184,7 +184,8 @@ impl<C: Number> Chain<C> {
         let is_inside = (0..3)
             .all(|axis| whole.low[axis] >= 0 && whole.high[axis] <= self.extents[axis] as isize);
         // Rows at such distances would drive one another out of the caches.
-        let is_crowded = self.reach[1] > FAR && self.extents[2] * size_of::<C>() % CROWDED == 0;
+        let is_crowded =
+            self.reach[1] > FAR && (self.extents[2] * size_of::<C>()).is_multiple_of(CROWDED);
         let direct = source.plain().filter(|_| is_inside && !is_crowded);
         let mut block = std::mem::take(&mut scratch.block);
         if direct.is_none() {

@@ -180,7 +180,7 @@ fn vectors<S: Simd, C: Number>(simd: S, products: &[Placed], place: Place<C>, to
         match product.other {
             None => {
                 for (at, sum) in sums.iter_mut().enumerate() {
-                    *sum = *sum + widened(simd, from, at) * weight;
+                    *sum += widened(simd, from, at) * weight;
                 }
             }
             Some((plane, distance, sign)) => {
@@ -189,7 +189,7 @@ fn vectors<S: Simd, C: Number>(simd: S, products: &[Placed], place: Place<C>, to
                 for (at, sum) in sums.iter_mut().enumerate() {
                     // A product with 1 or -1 is exact.
                     let pair = widened(simd, from, at) + sign * widened(simd, other, at);
-                    *sum = *sum + pair * weight;
+                    *sum += pair * weight;
                 }
             }
         }

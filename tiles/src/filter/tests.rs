@@ -163,7 +163,7 @@ fn numbers_are_cut_as_c_cuts_them() {
 /// Whole numbers of a row: any, some that are alike for long, and slopes.
 fn whole(count: usize, seed: usize, most: i64) -> Vec<i64> {
     let at = |at: usize| {
-        let noise = ((at * 7919 + seed * 104_729) * 2_654_435_761 >> 7) as i64 % (most + 1);
+        let noise = (((at * 7919 + seed * 104_729) * 2_654_435_761) >> 7) as i64 % (most + 1);
         match (at / 400 + seed) % 4 {
             0 => noise,
             1 => most,
@@ -288,7 +288,7 @@ fn means_are_those_of_their_values() {
         let mut found = vec![0.0; values.len()];
         filter.run(&values, &mut found);
         let singles: Vec<f32> = bytes.iter().map(|it| f32::from(*it)).collect();
-        let mut found_single = vec![0.0; values.len()];
+        let mut found_single = vec![0.0f32; values.len()];
         filter.run(&singles, &mut found_single);
         let axes = |axis: usize| {
             let step = if axis == 2 { step } else { 1 };
