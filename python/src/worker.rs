@@ -8,9 +8,9 @@
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -21,6 +21,9 @@ use crate::{errors, process};
 
 /// Between two looks at Ctrl-C.
 pub const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a thread looks for what comes before it sleeps.
+const SOON: Duration = Duration::from_micros(100);
 
 type Task<T> = Box<dyn FnOnce(&mut T) + Send>;
 
@@ -76,7 +79,9 @@ impl<T: 'static> Worker<T> {
         let work = move || match make(control) {
             Ok(mut computation) => {
                 let _ = made.send(Ok(()));
-                queue.into_iter().for_each(|task| task(&mut computation));
+                while let Some(task) = next(&queue) {
+                    task(&mut computation);
+                }
             }
             Err(error) => drop(made.send(Err(error))),
         };
@@ -166,6 +171,24 @@ pub fn once<R: Send + 'static>(
     outcome
 }
 
+/// The next task: looked for a little before the thread sleeps, since to wake takes as long as short work does.
+fn next<T>(queue: &Receiver<T>) -> Option<T> {
+    soon(queue).map_or_else(|| queue.recv().ok(), Some)
+}
+
+/// What comes within a little while.
+fn soon<T>(queue: &Receiver<T>) -> Option<T> {
+    let begun = Instant::now();
+    loop {
+        match queue.try_recv() {
+            Ok(found) => return Some(found),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) if begun.elapsed() > SOON => return None,
+            Err(TryRecvError::Empty) => thread::yield_now(),
+        }
+    }
+}
+
 /// Waits for an answer without Python's lock. Ctrl-C, or whatever else a handler of a signal raises, asks for an end,
 /// to which the computation comes within about a tenth of a second.
 fn wait<R: Send>(
@@ -177,7 +200,10 @@ fn wait<R: Send>(
     let mut raised = None;
     loop {
         // It goes to and fro, since a receiver is of one thread at a time.
-        let received = py.detach(move || (answer.recv_timeout(LOOK), answer));
+        let received = py.detach(move || {
+            let found = soon(&answer).map_or_else(|| answer.recv_timeout(LOOK), Ok);
+            (found, answer)
+        });
         let outcome = match received {
             (Err(RecvTimeoutError::Timeout), again) => {
                 answer = again;

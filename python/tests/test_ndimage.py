@@ -3,6 +3,9 @@
 
 import itertools
 import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -201,6 +204,64 @@ def test_gaussians_of_flat_images_have_the_integers_of_scipy(kind):
             np.testing.assert_array_equal(ndimage.gaussian_filter(u, sigma), scipy.gaussian_filter(u, sigma))
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32])
+def test_whole_numbers_of_large_images_are_those_of_scipy(kind):
+    """Noise, slopes, flat parts and edges, in sums that are computed in any order where that does not decide."""
+    scipy = pytest.importorskip("scipy.ndimage")
+    rng = np.random.default_rng(5)
+    top = min(np.iinfo(kind).max, 1 << 20)
+    noise = rng.integers(0, top, (180, 700))
+    slope = np.add.outer(np.arange(180), np.arange(700)) % (top + 1)
+    flat = np.where(rng.random((180, 700)) < 0.001, top, top // 3)
+    u = np.concatenate([noise, slope, flat, flat * 0 + top]).astype(kind)
+    box = rng.random((15, 15))
+    calls = [
+        ("correlate", {"weights": box / box.sum()}),
+        ("convolve", {"weights": (box[:5, :4] - 0.4) / 9, "mode": "constant", "cval": 3}),
+        ("gaussian_filter", {"sigma": 2}),
+        ("gaussian_filter", {"sigma": (3, 8), "mode": "wrap"}),
+        ("gaussian_filter1d", {"sigma": 2, "order": 1, "axis": 0}),
+        ("uniform_filter", {"size": 5}),
+        ("uniform_filter", {"size": (64, 31), "mode": "nearest"}),
+        ("uniform_filter1d", {"size": 130, "axis": 0, "mode": "constant", "cval": 1}),
+    ]
+    for name, arguments in calls:
+        found, expected = (getattr(module, name)(u, **arguments) for module in (ndimage, scipy))
+        assert np.array_equal(found, expected), f"{name}, {arguments}: {np.count_nonzero(found != expected)} are off"
+
+
+def test_long_means_of_floats():
+    scipy = pytest.importorskip("scipy.ndimage")
+    u = np.random.default_rng(6).random((300, 900))
+    for size in (9, 16, 31, (1, 64), (100, 3), 257):
+        for kind, allowed in ((np.float64, 1e-13), (np.float32, 2e-6)):
+            found, expected = (module.uniform_filter(u.astype(kind), size, origin=-1 if size == 31 else 0) for module in (ndimage, scipy))
+            np.testing.assert_allclose(found, expected, rtol=0, atol=allowed)
+    # A large value is gone where the mean no longer reaches it.
+    u[0] = 1e20
+    assert ndimage.uniform_filter(u.astype(np.float32), 31)[40:].max() < 1
+
+
+def test_weights_that_are_products_are_sums_along_each_axis():
+    from stencil.ndimage import _compute
+
+    scipy = pytest.importorskip("scipy.ndimage")
+    rng = np.random.default_rng(7)
+    steps = np.arange(-8, 9)
+    bell = np.exp(-(steps[:, None] ** 2 + steps**2) / 8.0)
+    cube = np.einsum("i,j,k->ijk", *(rng.standard_normal(extent) for extent in (5, 6, 7)))
+    chain = []
+    for w in (bell / bell.sum(), bell.astype(np.float32), cube, bell + 1e-3 * rng.random(bell.shape), np.triu(bell), bell[:3, :3]):
+        kinds = [np.dtype(np.float64), np.dtype(np.float32)]
+        chain.append([_compute._factors(np.asarray(w, float), kind) is not None for kind in kinds])
+        for kind, allowed in zip(kinds, (1e-14, 3e-6)):
+            u = rng.standard_normal((40, 50, 60)[: w.ndim]).astype(kind)
+            for mode in MODES:
+                found, expected = (module.convolve(u, w, mode=mode, cval=1.5 if mode == "constant" else 0, origin=1) for module in (ndimage, scipy))
+                np.testing.assert_allclose(found, expected, rtol=0, atol=allowed * np.abs(w).sum())
+    assert chain == [[True, True], [False, True], [True, True], [False, False], [False, False], [False, False]]
+
+
 def test_bands_and_channels():
     scipy = pytest.importorskip("scipy.ndimage")
     u = np.random.default_rng(1).random((700, 900, 3)).astype(np.float32)
@@ -240,6 +301,51 @@ def test_memory_beyond_input_and_output_is_small():
         assert peak - before < most * u.nbytes, filter
         del result
     tracemalloc.stop()
+
+
+MEASURE = """
+import re, sys
+sys.path.insert(0, {tests!r})
+import conftest
+import numpy as np
+from stencil import ndimage
+
+def peak():
+    with open("/proc/self/status") as status:
+        return int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read())[1]) * 1024
+
+u = np.ones({shape}, np.{kind})
+small = u[..., :64, :64].copy()
+call = lambda u: ndimage.{call}
+# Threads have their blocks from here on.
+[call(small) for _ in range(3)]
+before = peak()
+result = call(u)
+print((peak() - before) / u.nbytes)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is in units of Linux")
+@pytest.mark.parametrize(
+    "call, shape, kind, most",
+    [
+        # The output, and blocks of some hundred kilobytes.
+        ("gaussian_filter(u, 3)", (6000, 6000), "float32", 1),
+        ("correlate(u, np.arange(25.0).reshape(5, 5) / 300)", (12000, 12000), "uint8", 1),
+        ("uniform_filter(u, 31)", (12000, 12000), "uint8", 1),
+        # And one more array between the passes.
+        ("gaussian_filter(u, 1)", (330, 330, 330), "float32", 2),
+        ("gaussian_filter(u, 2, output=u)", (6000, 6000), "float32", 1),
+    ],
+)
+def test_a_process_holds_an_array_twice_at_most(call, shape, kind, most):
+    """Besides input and output, by the largest size that its memory has had."""
+    tests = str(pathlib.Path(__file__).parent)
+    code = MEASURE.format(tests=tests, shape=shape, kind=kind, call=call)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert found.returncode == 0, found.stderr
+    share = float(found.stdout)
+    assert 0.9 * most < share < most + 0.15, share
 
 
 def test_what_is_no_weighted_sum_is_left_to_scipy():

@@ -21,6 +21,11 @@ impl<T: Storage> Window<T> {
         Self { level: Level::new(), runs: Runs::new(taps, reach, T::Sum::from_f64) }
     }
 
+    /// The weights, in the order in which products are added.
+    pub fn weights(&self) -> &[T::Sum] {
+        &self.runs.weights
+    }
+
     /// The vector instructions.
     pub fn level(&self) -> Level {
         self.level

@@ -58,7 +58,7 @@ def lines(input, output, given):
         return
 
     def compute(result):
-        parts = list(groups(input.shape, given))
+        parts = list(groups(input.shape, in_order(output.dtype.kind, given)))
         now = _plain(input)
         # Results go to and fro between the output and one more array, the last into the output.
         spare = np.empty_like(result) if len(parts) > 1 else None
@@ -68,6 +68,12 @@ def lines(input, output, given):
             now = to
 
     _into(input, output, compute)
+
+
+def in_order(kind, given):
+    """The sums by their axes, so that neighbouring axes follow one another: where nothing is cut or set between them."""
+    is_any = kind == "f" and all(line.mode != "constant" for line in given)
+    return sorted(given, key=lambda line: line.axis) if is_any else given
 
 
 def groups(shape, given):
@@ -119,7 +125,38 @@ def box(input, output, weights, first, mode, cval):
     if input.size == 0:
         return
     active = [axis for axis, extent in enumerate(weights.shape) if extent > 1 or first[axis] != 0]
+    product = lines_of(weights, first, active, (mode, cval), (output.dtype.kind, np.promote_types(input.dtype, output.dtype)))
+    if product:
+        lines(input, output, product)
+        return
     _into(input, output, lambda result: _box(input, result, weights, first, active, mode, cval))
+
+
+def lines_of(weights, first, active, side, written):
+    """The sums along one axis after the other that a sum over a box of floats is, if its weights are a product; `written` has the
+    kind of the output, and the type that sums are computed in."""
+    (mode, cval), (kind, dtype) = side, written
+    if kind != "f" or mode == "constant" and cval != 0:
+        return None
+    factors = _factors(weights, dtype)
+    return factors and [Line(axis, factors[axis], first[axis], mode, cval) for axis in active]
+
+
+def _factors(weights, dtype):
+    """A vector for each axis, whose product the weights are within the rounding of sums in `dtype`. None, if they are no
+    product, or sums along one axis after the other would take as long."""
+    if weights.size <= 2 * sum(weights.shape) or not np.all(weights) or not np.isfinite(weights).all():
+        return None
+    top = np.unravel_index(np.abs(weights).argmax(), weights.shape)
+    factors, product = [], 1.0
+    for axis in range(weights.ndim):
+        through = tuple(slice(None) if other == axis else at for other, at in enumerate(top))
+        factor = weights[through] / (weights[top] if factors else 1.0)
+        factors.append(factor)
+        product = np.multiply.outer(product, factor)
+    # Sums of values up to 1 are off by no more than this.
+    off = np.abs(product - weights).sum()
+    return factors if off <= 4 * np.finfo(dtype).eps * np.abs(weights).sum() else None
 
 
 def _box(input, output, weights, first, active, mode, cval):

@@ -58,7 +58,8 @@ def lines(array, output, given):
         raise refused(*_COMPLEX)
     original = output
     output, dtype = _output_of(array, output)
-    groups = list(_compute.groups(array.shape, given))
+    kind = "f" if "float" in dtype else "i"
+    groups = list(_compute.groups(array.shape, _compute.in_order(kind, given)))
     if not groups:
         alone = ([1, 1, 1, math.prod(array.shape)], 1), (["nearest"] * 3, 0.0), [([([0, 0, 0], 1.0)], False, 1.0)]
         new = _stencil.filter_on_gpu(array.given, output, dtype, *alone)
@@ -77,7 +78,11 @@ def box(array, output, weights, first, mode, cval):
         raise refused(*_COMPLEX)
     original = output
     output, dtype = _output_of(array, output)
+    written = ("f", np.float64 if "float64" in (dtype, array.given.dtype) else np.float32)
     active = [axis for axis, extent in enumerate(weights.shape) if extent > 1 or first[axis] != 0]
+    product = "float" in dtype and _compute.lines_of(weights, first, active, (mode, cval), written)
+    if product:
+        return lines(array, original, product)
     folded = _compute.folded_box(array.shape, weights, first, active, mode, cval) if len(active) <= 3 else None
     if folded is None:
         raise refused("sums over such axes", "three at most, which are the last ones: transpose the array, and make it contiguous")

@@ -2,18 +2,32 @@
 //! All sums of one block.
 
 use fearless_simd::Level;
+use prefetch_index::prefetch_index;
 
 use super::axis::Axis;
+use super::number::Number;
+use super::sums::Sums;
 use super::values::{Value, as_same, as_same_mut};
-use super::{Number, Sums};
 use crate::at_level;
+use crate::padded::CACHE_LINE;
 use crate::storage::ROWS;
+
+/// Rows whose values stay in the first-level cache between the stages.
+const STRIP: usize = 2 * ROWS;
+
+/// Rows that a sum reaches up to which they all have room in the caches, if their distance is a multiple of so many bytes.
+const FAR: usize = 16;
+const CROWDED: usize = 4096;
+/// Rows that are asked for before they are loaded.
+const AHEAD: usize = 4;
 
 /// The values of an array as factors.
 pub trait Rows<C>: Sync {
     /// Those from a place on.
     fn read(&self, at: usize, to: &mut [C], level: Level);
     fn value(&self, at: usize) -> C;
+    /// Asks memory for so many values.
+    fn ask(&self, at: usize, count: usize);
     /// The array itself, if it has the type of the factors.
     fn plain(&self) -> Option<&[C]>;
 }
@@ -35,8 +49,19 @@ impl<C: Number, I: Value> Rows<C> for &[I] {
         C::of(self[at])
     }
 
+    fn ask(&self, at: usize, count: usize) {
+        ask(self, at, count);
+    }
+
     fn plain(&self) -> Option<&[C]> {
         as_same(self)
+    }
+}
+
+/// Asks memory for so many values.
+fn ask<T>(values: &[T], at: usize, count: usize) {
+    for line in (0..count).step_by(CACHE_LINE / size_of::<T>()) {
+        prefetch_index(values, at + line);
     }
 }
 
@@ -48,16 +73,43 @@ pub struct Part<'a, O> {
 }
 
 /// A stage, ready to be computed.
-pub struct Shaped<C> {
+pub struct Shaped<C: Number> {
     pub sum: Box<dyn Sums<C>>,
     /// How far it reaches to both sides of a point that lies so far away.
     pub reach: [usize; 3],
     pub shift: [isize; 3],
-    pub divisor: f64,
+    pub divisor: Option<C::Divisor>,
+}
+
+impl<C: Number> Shaped<C> {
+    /// The sums of a region, in planes of `height` rows.
+    fn compute(
+        &self,
+        from: View<C>,
+        region: Region,
+        height: usize,
+        to: &mut [&mut [C]],
+        level: Level,
+    ) {
+        let [nz, _, _] = region.extents();
+        let planes: Vec<&[C]> = (0..nz).map(|z| &from.values[z * from.plane..]).collect();
+        let [rz, ry, rx] = self.reach;
+        let origin = ry * from.pitch + rx;
+        for (z, to) in to.chunks_mut(height).enumerate() {
+            let planes = &planes[z..=z + 2 * rz];
+            self.sum.rows(planes, from.pitch, origin, from.ahead, to);
+        }
+        if let Some(divisor) = &self.divisor {
+            for row in to {
+                let values = &mut **row;
+                at_level!(level, _simd => C::divide(values, divisor));
+            }
+        }
+    }
 }
 
 /// All stages.
-pub struct Chain<C> {
+pub struct Chain<C: Number> {
     pub extents: [usize; 3],
     pub axes: [Axis; 3],
     /// Of all stages together.
@@ -66,15 +118,16 @@ pub struct Chain<C> {
     pub stages: Vec<Shaped<C>>,
 }
 
-/// Values of a block, before a stage and behind it.
+/// Values of a block, and of a strip before a stage and behind it.
 pub struct Scratch<C> {
+    block: Vec<C>,
     from: Vec<C>,
     to: Vec<C>,
 }
 
 impl<C> Default for Scratch<C> {
     fn default() -> Self {
-        Self { from: Vec::new(), to: Vec::new() }
+        Self { block: Vec::new(), from: Vec::new(), to: Vec::new() }
     }
 }
 
@@ -90,8 +143,14 @@ impl Region {
         std::array::from_fn(|axis| (self.high[axis] - self.low[axis]) as usize)
     }
 
+    /// Its values, one row after the other.
+    fn view<'a, C>(&self, values: &'a [C]) -> View<'a, C> {
+        let [_, ny, nx] = self.extents();
+        View { values, pitch: nx, plane: ny * nx, ahead: 0 }
+    }
+
     /// What a stage makes of it.
-    fn after<C>(&self, stage: &Shaped<C>) -> Self {
+    fn after<C: Number>(&self, stage: &Shaped<C>) -> Self {
         let moved = |from: [isize; 3], sign: isize| {
             std::array::from_fn(|axis| {
                 from[axis] + sign * stage.reach[axis] as isize - stage.shift[axis]
@@ -99,6 +158,17 @@ impl Region {
         };
         Self { low: moved(self.low, 1), high: moved(self.high, -1) }
     }
+}
+
+/// Values of a region where they lie.
+#[derive(Clone, Copy)]
+struct View<'a, C> {
+    values: &'a [C],
+    /// Distances between rows and planes.
+    pitch: usize,
+    plane: usize,
+    /// See [`Sums::rows`].
+    ahead: usize,
 }
 
 impl<C: Number> Chain<C> {
@@ -109,71 +179,89 @@ impl<C: Number> Chain<C> {
         mut part: Part<O>,
         scratch: &mut Scratch<C>,
     ) {
+        let level = Level::new();
+        let whole = self.read_by(part.low, part.high);
+        let is_inside = (0..3)
+            .all(|axis| whole.low[axis] >= 0 && whole.high[axis] <= self.extents[axis] as isize);
+        // Rows at such distances would drive one another out of the caches.
+        let is_crowded =
+            self.reach[1] > FAR && (self.extents[2] * size_of::<C>()).is_multiple_of(CROWDED);
+        let direct = source.plain().filter(|_| is_inside && !is_crowded);
+        let mut block = std::mem::take(&mut scratch.block);
+        if direct.is_none() {
+            self.load(source, whole, &mut block, level);
+        }
+        let [_, py, px] = self.extents;
+        let [_, ny, nx] = whole.extents();
+        let mut rows = &mut part.rows[..];
+        for (low, high) in self.strips(part.low, part.high) {
+            let region = self.read_by(low, high);
+            let from = |origin: [isize; 3], plane: usize, pitch: usize| {
+                let [z, y, x]: [usize; 3] =
+                    std::array::from_fn(|axis| (region.low[axis] - origin[axis]) as usize);
+                z * plane + y * pitch + x
+            };
+            let view = match direct {
+                Some(values) => {
+                    let (plane, pitch) = (py * px, px);
+                    let ahead = (ROWS + self.stages[0].reach[1]) * px;
+                    View { values: &values[from([0; 3], plane, pitch)..], pitch, plane, ahead }
+                }
+                None => {
+                    let (plane, pitch) = (ny * nx, nx);
+                    let values = &block[from(whole.low, plane, pitch)..];
+                    View { values, pitch, plane, ahead: 0 }
+                }
+            };
+            let (now, later) = rows.split_at_mut((high[0] - low[0]) * (high[1] - low[1]));
+            // Memory is read before it is written.
+            later.iter().take(STRIP).for_each(|row| ask(row, 0, row.len()));
+            self.strip(view, region, now, scratch, level);
+            rows = later;
+        }
+        scratch.block = block;
+    }
+
+    /// What the sums of a box of points read.
+    fn read_by(&self, low: [usize; 3], high: [usize; 3]) -> Region {
         let reached = |from: [usize; 3], sign: isize| {
             std::array::from_fn(|axis| {
                 from[axis] as isize + self.shift[axis] + sign * self.reach[axis] as isize
             })
         };
-        let mut region = Region { low: reached(part.low, -1), high: reached(part.high, 1) };
-        let level = Level::new();
-        let is_inside = (0..3)
-            .all(|axis| region.low[axis] >= 0 && region.high[axis] <= self.extents[axis] as isize);
-        let mut direct = source.plain().filter(|_| is_inside);
-        if direct.is_none() {
-            self.load(source, region, &mut scratch.from, level);
+        Region { low: reached(low, -1), high: reached(high, 1) }
+    }
+
+    /// A box in parts whose values between the stages stay in the first-level cache: a few rows, if only the first stage reads
+    /// others.
+    fn strips(&self, low: [usize; 3], high: [usize; 3]) -> Vec<([usize; 3], [usize; 3])> {
+        if self.stages[1..].iter().any(|stage| stage.reach[..2] != [0; 2]) {
+            return vec![(low, high)];
         }
-        for (number, stage) in self.stages.iter().enumerate() {
+        let [z, y] = [low[0]..high[0], low[1]..high[1]];
+        let strip =
+            |z: usize, y: usize| ([z, y, low[2]], [z + 1, (y + STRIP).min(high[1]), high[2]]);
+        z.flat_map(|z| y.clone().step_by(STRIP).map(move |y| strip(z, y))).collect()
+    }
+
+    /// Computes the rows whose sums read a region.
+    fn strip<O: Value>(
+        &self,
+        view: View<C>,
+        mut region: Region,
+        rows: &mut [&mut [O]],
+        scratch: &mut Scratch<C>,
+        level: Level,
+    ) {
+        let (last, others) = self.stages.split_last().expect("a stage at least");
+        let mut first = Some(view);
+        for stage in others {
             let after = region.after(stage);
-            let ([nz, ny, nx], [_, wy, wx]) = (region.extents(), after.extents());
-            let (values, pitch, plane, first, ahead) = match direct.take() {
-                Some(values) => {
-                    let [_, py, px] = self.extents;
-                    let [z, y, x] = region.low.map(|it| it as usize);
-                    let ahead = (ROWS + stage.reach[1]) * px;
-                    (values, px, py * px, (z * py + y) * px + x, ahead)
-                }
-                None => (&scratch.from[..], nx, ny * nx, 0, 0),
-            };
-            let planes: Vec<&[C]> = (0..nz).map(|z| &values[first + z * plane..]).collect();
-            let [rz, ry, rx] = stage.reach;
-            let origin = ry * pitch + rx;
-            let compute = |to: &mut [&mut [C]]| {
-                for (z, to) in to.chunks_mut(wy).enumerate() {
-                    stage.sum.rows(&planes[z..=z + 2 * rz], pitch, origin, ahead, to);
-                }
-                if stage.divisor != 1.0 {
-                    for row in to {
-                        let values = &mut **row;
-                        at_level!(level, _simd => {
-                            for value in values.iter_mut() {
-                                *value = value.divide(stage.divisor);
-                            }
-                        });
-                    }
-                }
-            };
-            let is_last = number + 1 == self.stages.len();
-            if is_last {
-                if let Some(mut rows) = same_rows(&mut part.rows) {
-                    compute(&mut rows);
-                    return;
-                }
-                scratch.to.resize(after.extents().iter().product(), C::default());
-                let mut rows: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
-                compute(&mut rows);
-                for (to, from) in part.rows.iter_mut().zip(rows) {
-                    let (to, from) = (&mut **to, &*from);
-                    at_level!(level, _simd => {
-                        for (to, from) in to.iter_mut().zip(from) {
-                            *to = from.cut_to();
-                        }
-                    });
-                }
-                return;
-            }
-            scratch.to.resize(after.extents().iter().product(), C::default());
-            let mut rows: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
-            compute(&mut rows);
+            let [_, wy, wx] = after.extents();
+            scratch.to.resize(after.extents().iter().product(), C::zeroed());
+            let mut to: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
+            let view = first.take().unwrap_or_else(|| region.view(&scratch.from));
+            stage.compute(view, region, wy, &mut to, level);
             if O::LARGEST.is_some() {
                 // What the array would hold between the stages.
                 let values = &mut scratch.to[..];
@@ -187,13 +275,30 @@ impl<C: Number> Chain<C> {
             region = after;
             self.set_constants(region, &mut scratch.from);
         }
+        let [_, wy, wx] = region.after(last).extents();
+        let view = first.take().unwrap_or_else(|| region.view(&scratch.from));
+        if let Some(mut rows) = same_rows(rows) {
+            last.compute(view, region, wy, &mut rows, level);
+            return;
+        }
+        scratch.to.resize(rows.len() * wx, C::zeroed());
+        let mut sums: Vec<&mut [C]> = scratch.to.chunks_mut(wx).collect();
+        last.compute(view, region, wy, &mut sums, level);
+        for (to, from) in rows.iter_mut().zip(sums) {
+            let (to, from) = (&mut **to, &*from);
+            at_level!(level, _simd => {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = from.cut_to();
+                }
+            });
+        }
     }
 
     /// Loads the values of a region.
     fn load(&self, source: &dyn Rows<C>, region: Region, to: &mut Vec<C>, level: Level) {
         let [nz, ny, nx] = region.extents();
         let [_, py, px] = self.extents;
-        to.resize(nz * ny * nx, C::default());
+        to.resize(nz * ny * nx, C::zeroed());
         let place = |axis: usize, at: usize| self.axes[axis].place(region.low[axis] + at as isize);
         let (low, high) = (region.low[2], region.high[2]);
         // Columns that are in the array.
@@ -205,18 +310,20 @@ impl<C: Number> Chain<C> {
             let start = match start {
                 Ok(start) => start,
                 Err(value) => {
-                    row.fill(C::from_f64(value));
+                    row.fill(C::cut(value));
                     continue;
                 }
             };
             if left < right {
                 let first = start.strict_add_signed(low + left as isize);
+                // The processor does not foresee short rows.
+                source.ask(first + AHEAD * px, right - left);
                 source.read(first, &mut row[left..right], level);
             }
             for column in (0..left).chain(right..nx) {
                 row[column] = match place(2, column) {
                     Ok(x) => source.value(start + x),
-                    Err(value) => C::from_f64(value),
+                    Err(value) => C::cut(value),
                 };
             }
         }
@@ -225,24 +332,23 @@ impl<C: Number> Chain<C> {
     /// Sets points outside the array whose values are constants.
     fn set_constants(&self, region: Region, values: &mut [C]) {
         let [nz, ny, nx] = region.extents();
-        let constants = |axis: usize, count: usize| -> Vec<(usize, C)> {
-            let is_outside = |at: &usize| {
-                let coordinate = region.low[axis] + *at as isize;
-                coordinate < 0 || coordinate >= self.extents[axis] as isize
+        let constants = |axis: usize| -> Vec<(usize, C)> {
+            let (low, high) = (region.low[axis], region.high[axis]);
+            let extent = self.extents[axis] as isize;
+            let outside = (low..high.min(0)).chain(low.max(extent)..high);
+            let constant = |at: isize| {
+                let value = self.axes[axis].place(at).err()?;
+                Some(((at - low) as usize, C::cut(value)))
             };
-            let constant = |at: usize| {
-                let place = self.axes[axis].place(region.low[axis] + at as isize);
-                place.err().map(|value| (at, C::from_f64(value)))
-            };
-            (0..count).filter(is_outside).filter_map(constant).collect()
+            outside.filter_map(constant).collect()
         };
-        for (z, value) in constants(0, nz) {
+        for (z, value) in constants(0) {
             values[z * ny * nx..][..ny * nx].fill(value);
         }
-        for (y, value) in constants(1, ny) {
+        for (y, value) in constants(1) {
             (0..nz).for_each(|z| values[(z * ny + y) * nx..][..nx].fill(value));
         }
-        for (x, value) in constants(2, nx) {
+        for (x, value) in constants(2) {
             values.chunks_mut(nx).for_each(|row| row[x] = value);
         }
     }

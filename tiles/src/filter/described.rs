@@ -4,8 +4,9 @@
 use transform::Tap;
 
 use super::ordered::{Product, products};
-use super::precision::Precision;
-use super::{Filter, Stage, Value, rounded};
+use super::precision::{Order, Precision};
+use super::weights::rounded;
+use super::{Filter, Stage, Value};
 
 /// What a filter is computed in, and its sums.
 #[derive(Clone, Debug)]
@@ -39,9 +40,10 @@ impl Filter {
     #[must_use]
     pub fn described<I: Value, O: Value>(&self) -> Described {
         let (is_single, is_ordered) = match Precision::of::<I, O>(self) {
-            Precision::Single => (true, false),
-            Precision::Double => (false, false),
-            Precision::Ordered => (false, true),
+            Precision::Single(Order::Any) => (true, false),
+            Precision::Double(Order::Any) => (false, false),
+            // What decides in which order is not looked at point by point there.
+            _ => (false, true),
         };
         let stages = self.stages.iter().map(|stage| {
             let Stage { mut terms, is_line, divisor } = stage.clone();

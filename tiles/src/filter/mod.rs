@@ -6,13 +6,19 @@
 
 mod axis;
 mod block;
+mod check;
 mod described;
+mod mean;
+mod number;
 mod ordered;
 mod precision;
+mod stage;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod tile;
 mod values;
+mod weights;
 
 use problem::boundary::Side;
 use rayon::prelude::*;
@@ -22,12 +28,12 @@ pub use described::{Described, Summed, Terms};
 pub use ordered::Product;
 pub use values::Value;
 
-use self::block::{Chain, Part, Rows, Scratch, Shaped};
-use self::ordered::Ordered;
+use self::block::{Chain, Rows, Scratch, Shaped};
+use self::number::Number;
 use self::precision::Precision;
-use crate::storage::Storage;
-use crate::window::Window;
-use transform::Tap;
+use self::stage::Moved;
+use self::sums::Sums;
+use self::values::{as_same, as_same_mut};
 
 /// A neighbour, by its offset along z, y and x, and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +55,28 @@ pub struct Stage {
     pub divisor: f64,
 }
 
+impl Stage {
+    /// Whether it is a mean of neighbours along x or y.
+    fn is_mean(&self) -> bool {
+        let is_next = |pair: &[Term]| {
+            let delta: [i32; 3] = std::array::from_fn(|it| pair[1].offset[it] - pair[0].offset[it]);
+            delta == self.delta()
+        };
+        let is_along = self.is_line && [[0, 1, 0], [0, 0, 1]].contains(&self.delta());
+        is_along
+            && self.terms.windows(2).all(is_next)
+            && self.terms.iter().all(|term| term.weight == 1.0)
+    }
+
+    /// From the first neighbour to the next one.
+    fn delta(&self) -> [i32; 3] {
+        match &self.terms[..] {
+            [first, second, ..] => std::array::from_fn(|it| second.offset[it] - first.offset[it]),
+            _ => [0, 1, 0],
+        }
+    }
+}
+
 /// Sums one after the other, each of what the one before gave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
@@ -62,76 +90,6 @@ pub struct Filter {
     pub stages: Vec<Stage>,
 }
 
-/// How rows are computed.
-pub(crate) trait Sums<C>: Send + Sync {
-    /// See [`Window::rows`].
-    fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, ahead: usize, to: &mut [&mut [C]]);
-}
-
-impl<C: Storage> Sums<C> for Window<C> {
-    fn rows(
-        &self,
-        planes: &[&[C]],
-        pitch: usize,
-        origin: usize,
-        ahead: usize,
-        to: &mut [&mut [C]],
-    ) {
-        Self::rows(self, planes, pitch, origin, ahead, to);
-    }
-}
-
-/// A type that sums are computed in.
-pub(crate) trait Number: Value + Storage<Sum = Self> {
-    fn of<V: Value>(value: V) -> Self;
-    fn cut_to<V: Value>(self) -> V;
-    fn divide(self, by: f64) -> Self;
-    /// Sums in the order of scipy.
-    fn ordered(terms: &[Term], is_line: bool, reach: usize) -> Box<dyn Sums<Self>>;
-}
-
-impl Number for f32 {
-    #[inline(always)]
-    fn of<V: Value>(value: V) -> Self {
-        value.widen_single()
-    }
-
-    #[inline(always)]
-    fn cut_to<V: Value>(self) -> V {
-        V::cut_single(self)
-    }
-
-    #[inline(always)]
-    fn divide(self, by: f64) -> Self {
-        self / by as f32
-    }
-
-    fn ordered(_: &[Term], _: bool, _: usize) -> Box<dyn Sums<Self>> {
-        unreachable!("sums in the order of scipy are of f64")
-    }
-}
-
-impl Number for f64 {
-    #[inline(always)]
-    fn of<V: Value>(value: V) -> Self {
-        value.widen()
-    }
-
-    #[inline(always)]
-    fn cut_to<V: Value>(self) -> V {
-        V::cut(self)
-    }
-
-    #[inline(always)]
-    fn divide(self, by: f64) -> Self {
-        self / by
-    }
-
-    fn ordered(terms: &[Term], is_line: bool, reach: usize) -> Box<dyn Sums<Self>> {
-        Box::new(Ordered::new(terms, is_line, reach))
-    }
-}
-
 impl Filter {
     /// Filters an array.
     ///
@@ -142,19 +100,28 @@ impl Filter {
         assert_eq!([input.len(), output.len()], [points; 2], "arrays of these extents");
         assert!(!self.stages.is_empty(), "a sum at least");
         match Precision::of::<I, O>(self) {
-            Precision::Single => self.run_in::<f32, I, O>(input, output, false),
-            Precision::Double => self.run_in::<f64, I, O>(input, output, false),
-            Precision::Ordered => self.run_in::<f64, I, O>(input, output, true),
+            Precision::Short => {
+                let (input, output) = (as_same::<I, u8>(input), as_same_mut::<O, u8>(output));
+                let (input, output) = input.zip(output).expect("both are bytes");
+                self.run_in::<u16, u8, u8>(input, output, |stage, _| Box::new(stage.mean()));
+            }
+            Precision::Single(order) => {
+                self.run_in::<f32, I, O>(input, output, |stage, at| stage.sums(&order, at));
+            }
+            Precision::Double(order) => {
+                self.run_in::<f64, I, O>(input, output, |stage, at| stage.sums(&order, at));
+            }
         }
     }
 
+    /// Filters an array with sums in `C`, which are made of each stage and its number.
     fn run_in<C: Number, I: Value, O: Value>(
         &self,
         input: &[I],
         output: &mut [O],
-        is_ordered: bool,
+        sums: impl Fn(&Moved, usize) -> Box<dyn Sums<C>>,
     ) {
-        let chain = self.chain::<C>(is_ordered, O::LARGEST.is_some());
+        let chain = self.chain(sums, O::LARGEST.is_some());
         let size: usize = chain.extents.iter().product();
         if size == 0 {
             return;
@@ -163,7 +130,7 @@ impl Filter {
         let both = input.par_chunks(size).zip(output.par_chunks_mut(size));
         both.for_each(|(input, output)| {
             let rows: &dyn Rows<C> = &input;
-            let parts = parts(output, chain.extents, tile);
+            let parts = tile::parts(output, chain.extents, tile);
             if parts.len() == 1 {
                 let mut scratch = Scratch::default();
                 parts.into_iter().for_each(|part| chain.part(rows, part, &mut scratch));
@@ -179,10 +146,18 @@ impl Filter {
         self.stages.iter().map(|stage| stage.terms.len()).sum()
     }
 
-    fn chain<C: Number>(&self, is_ordered: bool, is_whole: bool) -> Chain<C> {
+    fn chain<C: Number>(
+        &self,
+        sums: impl Fn(&Moved, usize) -> Box<dyn Sums<C>>,
+        is_whole: bool,
+    ) -> Chain<C> {
         let [_, extents @ ..] = self.extents;
-        let stages: Vec<_> =
-            self.stages.iter().map(|stage| self.shaped(stage, is_ordered, is_whole)).collect();
+        let shaped = |(number, stage): (usize, &Stage)| {
+            let stage = Moved::new(stage, self.step, is_whole);
+            let divisor = (stage.divisor != 1.0).then(|| C::divisor(stage.divisor));
+            Shaped { sum: sums(&stage, number), reach: stage.reach, shift: stage.shift, divisor }
+        };
+        let stages: Vec<_> = self.stages.iter().enumerate().map(shaped).collect();
         let sum = |of: fn(&Shaped<C>, usize) -> isize| -> [isize; 3] {
             std::array::from_fn(|axis| stages.iter().map(|stage| of(stage, axis)).sum())
         };
@@ -197,83 +172,4 @@ impl Filter {
         });
         Chain { extents, axes, reach: reach.map(|it| it as usize), shift, stages }
     }
-
-    /// A stage whose offsets are moved so that they reach equally far to both sides. Where results are no whole numbers, weights
-    /// are divided, not sums.
-    fn shaped<C: Number>(&self, stage: &Stage, is_ordered: bool, is_whole: bool) -> Shaped<C> {
-        let mut terms = stage.terms.clone();
-        let divisor = if is_whole { stage.divisor } else { 1.0 };
-        terms.iter_mut().for_each(|term| term.weight *= divisor / stage.divisor);
-        terms.iter_mut().for_each(|term| term.offset[2] *= self.step as i32);
-        let ends = |axis: usize| {
-            let offsets = terms.iter().map(move |term| term.offset[axis]);
-            (offsets.clone().min().unwrap_or(0), offsets.max().unwrap_or(0))
-        };
-        let spans: [_; 3] = std::array::from_fn(ends);
-        let reach = spans.map(|(low, high)| (high - low + 1) / 2);
-        let shift: [i32; 3] = std::array::from_fn(|axis| spans[axis].0 + reach[axis]);
-        for term in &mut terms {
-            (0..3).for_each(|axis| term.offset[axis] -= shift[axis]);
-        }
-        let planes = reach[0] as usize;
-        let sum: Box<dyn Sums<C>> = if is_ordered {
-            C::ordered(&terms, stage.is_line, planes)
-        } else {
-            Box::new(Window::<C>::new(&rounded::<C>(&terms), planes))
-        };
-        Shaped {
-            sum,
-            reach: reach.map(|it| it as usize),
-            shift: shift.map(|it| it as isize),
-            divisor,
-        }
-    }
-}
-
-/// The terms with weights as `C` holds them. What rounding a weight changes is taken from the next smaller one, if that is
-/// about as large: so that their sum, the level of flat parts, stays what it is.
-fn rounded<C: Number>(terms: &[Term]) -> Vec<Tap> {
-    let mut order: Vec<usize> = (0..terms.len()).collect();
-    order.sort_by(|a, b| terms[*b].weight.abs().total_cmp(&terms[*a].weight.abs()));
-    let mut taps: Vec<Tap> =
-        terms.iter().map(|term| Tap { offset: term.offset, weight: term.weight }).collect();
-    let mut left = 0.0;
-    for number in order {
-        let weight = &mut taps[number].weight;
-        if f64::abs(left) > 2.0 * f64::from(f32::EPSILON) * weight.abs() {
-            left = 0.0;
-        }
-        let wanted = *weight + left;
-        *weight = C::cut(wanted).widen();
-        left = wanted - *weight;
-    }
-    taps
-}
-
-/// The blocks of an array.
-fn parts<O>(output: &mut [O], extents: [usize; 3], tile: [usize; 3]) -> Vec<Part<'_, O>> {
-    let [_, ny, nx] = extents;
-    let counts: [usize; 3] = std::array::from_fn(|axis| extents[axis].div_ceil(tile[axis]));
-    let mut parts: Vec<Part<O>> = (0..counts.iter().product())
-        .map(|number: usize| {
-            let place = [
-                number / (counts[1] * counts[2]),
-                number / counts[2] % counts[1],
-                number % counts[2],
-            ];
-            let low: [usize; 3] = std::array::from_fn(|axis| place[axis] * tile[axis]);
-            let high: [usize; 3] =
-                std::array::from_fn(|axis| (low[axis] + tile[axis]).min(extents[axis]));
-            let rows = Vec::with_capacity((high[0] - low[0]) * (high[1] - low[1]));
-            Part { low, high, rows }
-        })
-        .collect();
-    for (number, row) in output.chunks_mut(nx).enumerate() {
-        let (z, y) = (number / ny, number % ny);
-        let first = ((z / tile[0]) * counts[1] + y / tile[1]) * counts[2];
-        for (piece, part) in row.chunks_mut(tile[2]).zip(&mut parts[first..]) {
-            part.rows.push(piece);
-        }
-    }
-    parts
 }

@@ -2,13 +2,18 @@
 //! Sums in f64 whose terms are added in the order of `scipy.ndimage`, each product rounded by itself: what is cut to a whole
 //! number has to have the bits that scipy cuts.
 
-use fearless_simd::Level;
+use fearless_simd::{Level, Simd, SimdBase, SimdFrom};
 
-use super::{Sums, Term};
+use super::Term;
+use super::number::Number;
+use super::sums::Sums;
 use crate::at_level;
 
-/// Columns whose sums are in registers.
-const COLUMNS: usize = 32;
+/// Columns whose sums are computed together.
+pub const COLUMNS: usize = 32;
+/// Vectors whose sums are in registers, of the most values that a vector of f64 has.
+const VECTORS: usize = COLUMNS / MOST_LANES;
+const MOST_LANES: usize = 8;
 
 /// A product of a sum.
 #[derive(Clone, Debug)]
@@ -66,76 +71,147 @@ fn of_line(terms: &[Term]) -> Vec<Product> {
     std::iter::once(single(&terms[middle])).chain((0..middle).map(pair)).collect()
 }
 
-impl Sums<f64> for Ordered {
-    fn rows(
-        &self,
-        planes: &[&[f64]],
-        pitch: usize,
-        origin: usize,
-        _: usize,
-        to: &mut [&mut [f64]],
-    ) {
-        for (number, row) in to.iter_mut().enumerate() {
-            let origin = origin + number * pitch;
-            let from = |offset: [i32; 3]| {
-                let [z, y, x] = offset.map(|it| it as isize);
-                let start = origin.strict_add_signed(y * pitch as isize + x);
-                &planes[self.reach.strict_add_signed(z)][start..]
-            };
-            let factors: Vec<_> = self
-                .products
-                .iter()
-                .map(|it| (it.weight, from(it.at), it.other.map(|(at, sign)| (from(at), sign))))
-                .collect();
-            at_level!(self.level, _simd => compute(&factors, row));
+impl<C: Number> Sums<C> for Ordered {
+    fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, _: usize, to: &mut [&mut [C]]) {
+        let place = Place { planes, pitch, origin };
+        at_level!(self.level, simd => self.compute(simd, place, to));
+    }
+}
+
+/// Where the point that is computed lies.
+#[derive(Clone, Copy)]
+pub struct Place<'a, C> {
+    pub planes: &'a [&'a [C]],
+    pub pitch: usize,
+    pub origin: usize,
+}
+
+impl<'a, C> Place<'a, C> {
+    /// The values of a plane from a distance on.
+    #[inline(always)]
+    fn values(self, plane: usize, distance: isize) -> &'a [C] {
+        &self.planes[plane][self.origin.strict_add_signed(distance)..]
+    }
+
+    /// So many rows further down, and columns to the right.
+    #[inline(always)]
+    pub fn moved(self, rows: usize, columns: usize) -> Self {
+        Self { origin: self.origin + rows * self.pitch + columns, ..self }
+    }
+}
+
+/// A product of rows that are so far apart.
+pub struct Placed {
+    weight: f64,
+    /// In which plane its value lies, and how far from the point that is computed.
+    plane: usize,
+    distance: isize,
+    /// And the one that is added to it, times 1 or -1.
+    other: Option<(usize, isize, f64)>,
+}
+
+impl Ordered {
+    /// The products of rows that are so far apart.
+    pub fn placed(&self, pitch: usize) -> Vec<Placed> {
+        let at = |offset: [i32; 3]| {
+            let [z, y, x] = offset.map(|it| it as isize);
+            (self.reach.strict_add_signed(z), y * pitch as isize + x)
+        };
+        let placed = |product: &Product| {
+            let (plane, distance) = at(product.at);
+            let other = product.other.map(|(offset, sign)| (at(offset).0, at(offset).1, sign));
+            Placed { weight: product.weight, plane, distance, other }
+        };
+        self.products.iter().map(placed).collect()
+    }
+
+    /// The sum where all values are this one.
+    pub fn sum_of_flat(&self, value: f64) -> f64 {
+        self.products.iter().fold(0.0, |sum, product| {
+            let other = product.other.map_or(0.0, |(_, sign)| sign * value);
+            sum + (value + other) * product.weight
+        })
+    }
+
+    #[inline(always)]
+    fn compute<S: Simd, C: Number>(&self, simd: S, place: Place<C>, rows: &mut [&mut [C]]) {
+        let products = self.placed(place.pitch);
+        for (number, row) in rows.iter_mut().enumerate() {
+            let (width, mut done) = (row.len(), 0);
+            while done < width {
+                let start = if width < COLUMNS { 0 } else { done.min(width - COLUMNS) };
+                let to = &mut row[start..];
+                let count = to.len().min(COLUMNS);
+                let sums = sums(simd, &products, place.moved(number, start), count);
+                to.iter_mut().zip(sums).for_each(|(to, sum)| *to = C::cut(sum));
+                done = start + COLUMNS;
+            }
         }
     }
 }
 
-type Factors<'a> = (f64, &'a [f64], Option<(&'a [f64], f64)>);
-
+/// The sums of a point and those to its right: of [`COLUMNS`], or of as many as there are.
 #[inline(always)]
-fn compute(factors: &[Factors], row: &mut [f64]) {
-    let width = row.len();
-    let mut done = 0;
-    while done < width {
-        let start = if width < COLUMNS { 0 } else { done.min(width - COLUMNS) };
-        match row[start..].first_chunk_mut::<COLUMNS>() {
-            Some(to) => *to = block(factors, start),
-            None => row.iter_mut().enumerate().for_each(|(at, to)| *to = point(factors, at)),
-        }
-        done = start + COLUMNS;
-    }
-}
-
-#[inline(always)]
-fn block(factors: &[Factors], start: usize) -> [f64; COLUMNS] {
+pub fn sums<S: Simd, C: Number>(
+    simd: S,
+    products: &[Placed],
+    place: Place<C>,
+    count: usize,
+) -> [f64; COLUMNS] {
     let mut sums = [0.0; COLUMNS];
-    for (weight, from, other) in factors {
-        let from: &[f64; COLUMNS] = from[start..].first_chunk().expect("as many as a row has");
-        match other {
-            None => {
-                for at in 0..COLUMNS {
-                    sums[at] += from[at] * weight;
-                }
-            }
-            Some((other, sign)) => {
-                let other: &[f64; COLUMNS] =
-                    other[start..].first_chunk().expect("as many as a row has");
-                for at in 0..COLUMNS {
-                    // A product with 1 or -1 is exact.
-                    sums[at] += (from[at] + sign * other[at]) * weight;
-                }
-            }
+    if count < COLUMNS {
+        for (column, sum) in sums[..count].iter_mut().enumerate() {
+            let value = |plane, distance| place.moved(0, column).values(plane, distance)[0].widen();
+            *sum = products.iter().fold(0.0, |sum, it| {
+                let other = it.other.map_or(0.0, |(plane, at, sign)| sign * value(plane, at));
+                sum + (value(it.plane, it.distance) + other) * it.weight
+            });
         }
+        return sums;
+    }
+    let width = VECTORS * S::f64s::LEN;
+    for (number, to) in sums.chunks_exact_mut(width).enumerate() {
+        vectors(simd, products, place.moved(0, number * width), to);
     }
     sums
 }
 
+/// The sums of so many columns, in registers.
 #[inline(always)]
-fn point(factors: &[Factors], at: usize) -> f64 {
-    factors.iter().fold(0.0, |sum, (weight, from, other)| {
-        let other = other.map_or(0.0, |(other, sign)| sign * other[at]);
-        sum + (from[at] + other) * weight
-    })
+fn vectors<S: Simd, C: Number>(simd: S, products: &[Placed], place: Place<C>, to: &mut [f64]) {
+    let width = VECTORS * S::f64s::LEN;
+    let mut sums = [S::f64s::simd_from(simd, 0.0); VECTORS];
+    for product in products {
+        let weight = S::f64s::simd_from(simd, product.weight);
+        let from = &place.values(product.plane, product.distance)[..width];
+        match product.other {
+            None => {
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    *sum += widened(simd, from, at) * weight;
+                }
+            }
+            Some((plane, distance, sign)) => {
+                let other = &place.values(plane, distance)[..width];
+                let sign = S::f64s::simd_from(simd, sign);
+                for (at, sum) in sums.iter_mut().enumerate() {
+                    // A product with 1 or -1 is exact.
+                    let pair = widened(simd, from, at) + sign * widened(simd, other, at);
+                    *sum += pair * weight;
+                }
+            }
+        }
+    }
+    for (to, sum) in to.chunks_exact_mut(S::f64s::LEN).zip(sums) {
+        sum.store_slice(to);
+    }
+}
+
+/// The vector of this number of a row.
+#[inline(always)]
+fn widened<S: Simd, C: Number>(simd: S, row: &[C], number: usize) -> S::f64s {
+    let lanes = S::f64s::LEN;
+    let mut wide = [0.0; MOST_LANES];
+    let wide = &mut wide[..lanes];
+    wide.iter_mut().zip(&row[number * lanes..][..lanes]).for_each(|(to, from)| *to = from.widen());
+    S::f64s::from_slice(simd, wide)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Into which blocks an array is cut.
 
+use super::block::Part;
 use crate::storage::ROWS;
 
 /// Bytes of a loaded block: it and what is made of it stay in the second-level cache of a core.
@@ -9,8 +10,9 @@ const BLOCK: usize = 3 << 17;
 const SERIAL: usize = 1 << 18;
 /// Blocks for each thread, so that a thread that is held up can be helped out.
 const PARTS: usize = 4;
-/// Columns of a block, at least.
+/// Columns of a block, and bytes of its rows, at least.
 const COLUMNS: usize = 512;
+const ROW: usize = 2048;
 
 /// Extents of the blocks of an array, whose sums reach so far together and have so many terms.
 pub fn tile(extents: [usize; 3], reach: [usize; 3], bytes: usize, taps: usize) -> [usize; 3] {
@@ -21,7 +23,8 @@ pub fn tile(extents: [usize; 3], reach: [usize; 3], bytes: usize, taps: usize) -
     let [nz, ny, nx] = extents;
     let [rz, ry, rx] = reach;
     let values = BLOCK / bytes;
-    let bx = even(nx, COLUMNS.max(4 * rx).max(if ny == 1 { values } else { 0 }), 64);
+    let bx =
+        even(nx, COLUMNS.max(ROW / bytes).max(4 * rx).max(if ny == 1 { values } else { 0 }), 64);
     let rows = (values / (bx + 2 * rx)).max(1);
     let (mut bz, mut by) = if rz == 0 {
         let by = even(ny, rows.saturating_sub(2 * ry).max(2 * ry).max(2 * ROWS), ROWS);
@@ -51,4 +54,32 @@ pub fn tile(extents: [usize; 3], reach: [usize; 3], bytes: usize, taps: usize) -
 fn even(extent: usize, most: usize, unit: usize) -> usize {
     let parts = extent.div_ceil(most.max(unit));
     if parts <= 1 { extent } else { extent.div_ceil(parts).next_multiple_of(unit).min(extent) }
+}
+
+/// The blocks of an array.
+pub fn parts<O>(output: &mut [O], extents: [usize; 3], tile: [usize; 3]) -> Vec<Part<'_, O>> {
+    let [_, ny, nx] = extents;
+    let counts: [usize; 3] = std::array::from_fn(|axis| extents[axis].div_ceil(tile[axis]));
+    let mut parts: Vec<Part<O>> = (0..counts.iter().product())
+        .map(|number: usize| {
+            let place = [
+                number / (counts[1] * counts[2]),
+                number / counts[2] % counts[1],
+                number % counts[2],
+            ];
+            let low: [usize; 3] = std::array::from_fn(|axis| place[axis] * tile[axis]);
+            let high: [usize; 3] =
+                std::array::from_fn(|axis| (low[axis] + tile[axis]).min(extents[axis]));
+            let rows = Vec::with_capacity((high[0] - low[0]) * (high[1] - low[1]));
+            Part { low, high, rows }
+        })
+        .collect();
+    for (number, row) in output.chunks_mut(nx).enumerate() {
+        let (z, y) = (number / ny, number % ny);
+        let first = ((z / tile[0]) * counts[1] + y / tile[1]) * counts[2];
+        for (piece, part) in row.chunks_mut(tile[2]).zip(&mut parts[first..]) {
+            part.rows.push(piece);
+        }
+    }
+    parts
 }

@@ -22,16 +22,27 @@ pub trait Value: Pod + Send + Sync {
         self.widen() as f32
     }
 
-    /// [`Self::cut`] of a sum of single precision.
+    /// The value as a whole number of 16 bits, if it is one.
+    fn short(self) -> u16 {
+        self.widen() as u16
+    }
+
+    /// The lowest bits of a whole number.
+    fn of_short(sum: u16) -> Self {
+        Self::cut(f64::from(sum))
+    }
+
+    /// [`Self::cut`] of a sum of single precision, of a magnitude below 2^22.
     fn cut_single(sum: f32) -> Self {
         Self::cut(f64::from(sum))
     }
 }
 
-/// A number to which f64 adds whole numbers below 2^51 exactly, in its last bits.
-const BITS: f64 = 6_755_399_441_055_744.0;
-/// And f32 whole numbers from 0 to 2^23.
-const BITS_SINGLE: f32 = 8_388_608.0;
+/// A number to which f64 adds whole numbers of magnitudes below 2^51 exactly, in its last bits.
+pub const BITS: f64 = 6_755_399_441_055_744.0;
+/// And f32 those below this.
+pub const BITS_SINGLE: f32 = 12_582_912.0;
+pub const CUT_SINGLE: f64 = 4_194_304.0;
 
 /// The last bits of a number that is cut to a whole one of less than 2^51. A loop of this is one of vectors, which one of Rust's
 /// conversions is not.
@@ -40,13 +51,10 @@ fn last_bits(sum: f64) -> u64 {
     (sum.trunc() + BITS).to_bits()
 }
 
-/// The last 16 bits of a number that is cut to a whole one of less than 2^24.
+/// The last bits of a number that is cut to a whole one of less than 2^22.
 #[inline(always)]
 fn last_bits_single(sum: f32) -> u32 {
-    let whole = sum.trunc();
-    // Exact: a multiple of a power of two, and what is left.
-    let rest = whole - (whole * (1.0 / 65536.0)).floor() * 65536.0;
-    (rest + BITS_SINGLE).to_bits()
+    (sum.trunc() + BITS_SINGLE).to_bits()
 }
 
 macro_rules! small {
@@ -71,6 +79,16 @@ macro_rules! small {
             #[inline(always)]
             fn widen_single(self) -> f32 {
                 self as f32
+            }
+
+            #[inline(always)]
+            fn short(self) -> u16 {
+                self as u16
+            }
+
+            #[inline(always)]
+            fn of_short(sum: u16) -> Self {
+                sum as Self
             }
 
             #[inline(always)]
