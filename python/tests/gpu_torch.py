@@ -342,9 +342,80 @@ def objects(driver):
     print(f"a parameter of it set: {1e3 * took:.2f} ms")
 
 
+def filters(gpu):
+    """`stencil.ndimage` of tensors: what it gives of arrays of the host, of any type, sides and axes; 300 random calls."""
+    try:
+        import torch
+    except ImportError:
+        return print("no torch, so no filters of it")
+    from stencil import ndimage
+
+    rng = np.random.default_rng(8)
+    kinds = ["uint8", "int8", "int16", "int32", "int64", "float32", "float64"]
+    modes = ["reflect", "constant", "nearest", "mirror", "wrap"]
+    for number in range(300):
+        ndim = int(rng.integers(1, 5))
+        shape = tuple(int(rng.choice([1, 2, 3, 5, 17, 64, 131])) for _ in range(ndim - 1)) + (int(rng.choice([1, 4, 33, 256, 301])),)
+        kind = str(rng.choice(kinds))
+        u = (rng.random(shape) * 100 - (0 if kind == "uint8" else 50)).astype(kind)
+        arguments = {"mode": str(rng.choice(modes)), "cval": float(rng.integers(-3, 9))}
+        axis = int(rng.integers(ndim))
+        name = str(rng.choice(["gaussian_filter", "uniform_filter", "correlate1d", "sobel", "correlate", "laplace"]))
+        if name == "gaussian_filter":
+            arguments |= {"sigma": float(rng.choice([0.5, 1, 2, 6])), "axes": axis if ndim > 2 else None}
+        elif name == "uniform_filter":
+            arguments |= {"size": int(rng.integers(1, 12))}
+        elif name == "correlate1d":
+            arguments |= {"weights": rng.random(int(rng.integers(1, 40))) - 0.3, "axis": axis}
+        elif name == "correlate":
+            last = tuple(range(max(ndim - 2, 0), ndim))
+            arguments |= {"weights": rng.random([int(rng.integers(1, 16)) for _ in last]) - 0.3, "axes": last}
+        elif name == "laplace":
+            arguments |= {"axes": tuple(range(max(ndim - 3, 0), ndim))}
+        here = getattr(ndimage, name)(u, **arguments)
+        there = getattr(ndimage, name)(torch.from_numpy(u).cuda(), **arguments)
+        found = torch.from_dlpack(there).cpu().numpy()
+        what = f"call {number}: {name} of {kind}{shape}, {arguments}"
+        assert found.dtype == here.dtype and found.shape == here.shape, what
+        if here.dtype.kind == "f":
+            unit = {"float32": 2e-6, "float64": 4e-15}[kind]
+            np.testing.assert_allclose(found, here, rtol=0, atol=unit * 50 * max(np.abs(np.asarray(arguments.get("weights", 1))).sum(), 8), err_msg=what)
+        else:
+            np.testing.assert_array_equal(found, here, what)
+    # In place, into an array, and of rows that are part of others.
+    u = torch.rand(300, 400, device="cuda")
+    expected = ndimage.gaussian_filter(u.cpu().numpy(), 2)
+    part = ndimage.gaussian_filter(u[:, 7:261], 2)
+    np.testing.assert_allclose(torch.from_dlpack(part).cpu(), ndimage.gaussian_filter(u.cpu().numpy()[:, 7:261], 2), atol=1e-6)
+    into = torch.empty(300, 400, device="cuda")
+    assert ndimage.gaussian_filter(u, 2, output=into) is into
+    np.testing.assert_allclose(into.cpu(), expected, atol=1e-6)
+    assert ndimage.gaussian_filter(u, 2, output=u) is u
+    np.testing.assert_allclose(u.cpu(), expected, atol=1e-6)
+    for kind in [torch.float16, torch.bfloat16]:
+        half = torch.rand(70, 90, device="cuda").to(kind)
+        found = torch.from_dlpack(ndimage.uniform_filter(half, 3))
+        assert found.dtype == kind
+        np.testing.assert_allclose(found.float().cpu(), ndimage.uniform_filter(half.float().cpu().numpy(), 3), atol=5e-3)
+    ok("torch: 300 filters of tensors, and others in place")
+
+    u = torch.rand(8192, 8192, device="cuda")
+    into = torch.empty_like(u)
+    copied = seconds(lambda: (into.copy_(u), torch.cuda.synchronize()))
+    weights = rng.random((15, 15))
+    for name, call in [
+        ("gaussian 2", lambda: ndimage.gaussian_filter(u, 2, output=into)),
+        ("gaussian 8", lambda: ndimage.gaussian_filter(u, 8, output=into)),
+        ("uniform 5", lambda: ndimage.uniform_filter(u, 5, output=into)),
+        ("correlate 15 x 15", lambda: ndimage.correlate(u, weights, output=into)),
+    ]:
+        took = seconds(call)
+        print(f"{name} of {tuple(u.shape)} float32: {1e3 * took:.2f} ms, {u.numel() / took / 1e9:.0f} GPoint/s, {copied / took:.2f} of a copy")
+
+
 if __name__ == "__main__":
     engines()
     gpu = Driver()
-    for part in [by_hand, keeps_memory, times, with_torch, with_cupy, objects]:
+    for part in [by_hand, keeps_memory, times, with_torch, with_cupy, objects, filters]:
         part(gpu)
     print("all right")

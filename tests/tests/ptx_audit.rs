@@ -7,7 +7,7 @@ use cuda_mma::fragment::Element;
 use kernels_gpu::product::Form;
 use kernels_gpu::sweep3d::{self, Reach};
 use kernels_gpu::wide2d::finished;
-use kernels_gpu::{chain3d, line1d, look, wide2d};
+use kernels_gpu::{chain3d, filter, line1d, look, wide2d};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -112,8 +112,8 @@ fn no_kernel_uses_local_memory() {
 }
 
 /// The families' samples take every kernel of the device code; beside them there are those for points near the
-/// boundary and for jumps, which have cases of their own, those that look at a grid between launches, and those that measure
-/// a GPU.
+/// boundary and for jumps, which have cases of their own, those that look at a grid between launches, filters of arrays, and those that
+/// measure a GPU.
 #[test]
 fn every_entry_has_a_case() {
     let rates = ["rate_fma_f32", "rate_mma_sp_f16"].map(String::from);
@@ -127,7 +127,9 @@ fn every_entry_has_a_case() {
         let rims = kernels_of(&cases_rim::cases(), sm_90);
         let jumps = on_gpu::kernels().into_iter().map(String::from);
         let cases = families.into_iter().chain(rims).chain(many).chain(jumps).chain(rates.clone());
-        let cases = cases.chain(look::KERNELS.map(String::from));
+        let filters =
+            [filter::lines::KERNELS, filter::boxes::KERNELS, filter::ordered::KERNELS].concat();
+        let cases = cases.chain(look::KERNELS.into_iter().chain(filters).map(String::from));
         // Those that the equations of systems finish have cases there.
         let finished = finished::KERNELS.iter().map(|kernel| kernel.entry.name().to_owned());
         let cases = cases.chain(finished);

@@ -20,6 +20,8 @@ use super::place::{constant, table};
 
 /// Columns of a block, the widest first.
 const WIDTHS: [u32; 3] = [256, 128, 64];
+/// Warps that keep a multiprocessor busy.
+const WARPS: u32 = 12;
 /// Blocks that a multiprocessor gets in the course of a launch, if there is work for as many.
 const BLOCKS: u32 = 12;
 
@@ -46,6 +48,41 @@ struct Of<'a> {
     outside: f64,
 }
 
+/// A filter along x whose values that belong together are too many for a row of a block, as one along y: they have rows of
+/// their own then.
+fn turned(filter: &Filter, described: &Described) -> Option<(Filter, Described)> {
+    let step = filter.step as i32;
+    let turn = |offset: [i32; 3]| match offset {
+        [0, 0, x] => Some([0, x / step, 0]),
+        _ => None,
+    };
+    let stage = |stage: &Summed| {
+        let terms = match &stage.terms {
+            Terms::Any(taps) => {
+                let tap = |tap: &Tap| Some(Tap { offset: turn(tap.offset)?, ..*tap });
+                Terms::Any(taps.iter().map(tap).collect::<Option<_>>()?)
+            }
+            Terms::Ordered(products) => {
+                let product = |product: &filter::Product| {
+                    let other = match product.other {
+                        Some((other, sign)) => Some((turn(other)?, sign)),
+                        None => None,
+                    };
+                    Some(filter::Product { at: turn(product.at)?, other, ..*product })
+                };
+                Terms::Ordered(products.iter().map(product).collect::<Option<_>>()?)
+            }
+        };
+        Some(Summed { terms, divisor: stage.divisor })
+    };
+    let stages = described.stages.iter().map(stage).collect::<Option<_>>()?;
+    let ([outer, nz, ny, nx], [_, _, side]) = (filter.extents, filter.sides);
+    let extents = [outer * nz * ny, 1, nx / filter.step, filter.step];
+    let sides = [Side::Edge, side, Side::Edge];
+    let turned = Filter { extents, step: 1, sides, stages: filter.stages.clone() };
+    Some((turned, Described { is_single: described.is_single, stages }))
+}
+
 /// The steps of a filter, one after the other.
 pub fn steps(
     device: &dyn Device,
@@ -53,8 +90,12 @@ pub fn steps(
     described: &Described,
     [read, written]: [Kind; 2],
 ) -> Result<Vec<Step>, Error> {
+    let is_wide = OUTPUTS as usize * filter.step > WIDTHS[0] as usize;
+    if let Some((filter, described)) = turned(filter, described).filter(|_| is_wide) {
+        return steps(device, &filter, &described, [read, written]);
+    }
     let of = Of { device, filter, outside: constant(&filter.sides) };
-    let mut steps = Vec::new();
+    let mut all = Vec::new();
     let mut stages = &described.stages[..];
     let mut kinds = [read, written];
     while !stages.is_empty() {
@@ -62,12 +103,12 @@ pub fn steps(
             true => of.next::<f32>(stages, kinds)?,
             false => of.next::<f64>(stages, kinds)?,
         };
-        steps.push(step);
+        all.push(step);
         stages = &stages[taken..];
         // What is read between steps is what they write.
         kinds = [written; 2];
     }
-    Ok(steps)
+    Ok(all)
 }
 
 /// A type of sums, with its kernels.
@@ -133,6 +174,14 @@ impl Of<'_> {
                 return Ok((step, 1));
             }
         }
+        let rows = self.rows(GROUP).count();
+        if rows == 0 {
+            // Too many values belong together for a row of a block of the others.
+            let product =
+                |tap: &Tap| filter::Product { weight: tap.weight, at: tap.offset, other: None };
+            let products: Vec<_> = taps.iter().map(product).collect();
+            return Ok((self.ordered(&products, stages[0].divisor, kinds)?, 1));
+        }
         Ok((self.boxes::<V>(taps, stages[0].divisor, kinds)?, 1))
     }
 
@@ -175,15 +224,16 @@ impl Of<'_> {
             .map(move |tile| Row { tile, span, step })
     }
 
-    /// The first for which blocks leave room for another one, or else which fits.
-    fn fitting<L>(
-        &self,
-        all: impl Iterator<Item = L> + Clone,
-        bytes: impl Fn(&L) -> u32,
-    ) -> Option<L> {
+    /// The one that takes least, of those that fit: what blocks load and compute beside their outputs costs, and so does a
+    /// multiprocessor with few warps. Each has a row, bytes and threads of a block.
+    fn fitting<L>(&self, all: Vec<(L, Row, u32, u32)>) -> Option<L> {
         let most = self.device.shared_bytes();
-        let first = |most: u32| all.clone().find(|launch| bytes(launch) <= most);
-        first(most / 4).or_else(|| first(most / 2)).or_else(|| first(most))
+        let cost = |(_, row, bytes, threads): &(L, Row, u32, u32)| {
+            let warps = (most / bytes * threads / 32).min(WARPS);
+            f64::from(row.columns()) / f64::from(row.tile) * f64::from(WARPS) / f64::from(warps)
+        };
+        let fits = all.into_iter().filter(|(_, _, bytes, _)| *bytes <= most);
+        fits.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(launch, ..)| launch)
     }
 
     /// Sums along lines, if a block has room for them.
@@ -207,9 +257,12 @@ impl Of<'_> {
             full: [y, x].map(|line| line.map_or(0, |line| full(slice::from_ref(&line.weights)))),
             is_aligned: 0,
         };
-        let all = self.rows(span(x)).map(none).collect::<Vec<_>>();
-        let Some(launch) = self.fitting(all.into_iter(), |launch| launch.shared_bytes(V::BYTES))
-        else {
+        let of = |row: Row| {
+            let launch = none(row);
+            (launch, row, launch.shared_bytes(V::BYTES), launch.threads())
+        };
+        let all = self.rows(span(x)).map(of).collect();
+        let Some(launch) = self.fitting(all) else {
             return Ok(None);
         };
         let [rows, columns] = launch.tables();
@@ -274,8 +327,9 @@ impl Of<'_> {
                 full: full(&dense),
                 is_aligned: 0,
             })
+            .map(|launch| (launch, launch.row, launch.shared_bytes(V::BYTES), boxes::BLOCK))
             .collect();
-        let launch = self.fitting(all.into_iter(), |launch| launch.shared_bytes(V::BYTES));
+        let launch = self.fitting(all);
         let launch = launch.ok_or_else(|| self.too_far(&reach))?;
         let [planes, rows, columns] = launch.tables(V::BYTES);
         let planes = self.place(0, reach[0], planes)?;
@@ -314,6 +368,9 @@ impl Of<'_> {
         kinds: [Kind; 2],
     ) -> Result<Step, Error> {
         let [outer, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let mut products = products.to_vec();
+        // A block loads one plane after the other.
+        products.sort_by_key(|product| product.at[0]);
         let offsets = products.iter().flat_map(|product| {
             std::iter::once(&product.at).chain(product.other.as_ref().map(|(at, _)| at))
         });
@@ -346,7 +403,7 @@ impl Of<'_> {
         let columns = self.place(2, reach[2], columns)?;
         let from = |axis: usize, at: i32| (at - reach[axis].0) as u32;
         let mut words = Vec::new();
-        for product in products {
+        for product in &products {
             let (other, sign) = product.other.unwrap_or((product.at, 0.0));
             words.extend(product.weight.words());
             words.extend(sign.words());

@@ -82,7 +82,7 @@ fn cuboid(random: &mut ChaCha8Rng) -> Stage {
 }
 
 fn drawn(random: &mut ChaCha8Rng) -> Filter {
-    let step = *[1, 1, 2, 3, 5].get(random.random_range(0..5)).unwrap();
+    let step = *[1, 1, 2, 3, 5, 40].get(random.random_range(0..6)).unwrap();
     let extent =
         |random: &mut ChaCha8Rng| *[1, 2, 5, 7, 13, 40].get(random.random_range(0..6)).unwrap();
     let columns = if random.random_bool(0.2) { 300 } else { extent(random) };

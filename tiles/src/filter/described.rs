@@ -40,7 +40,7 @@ impl Filter {
     #[must_use]
     pub fn described<I: Value, O: Value>(&self) -> Described {
         let (is_single, is_ordered) = match Precision::of::<I, O>(self) {
-            Precision::Single(Order::Any) => (true, false),
+            Precision::Short | Precision::Single(Order::Any) => (true, false),
             Precision::Double(Order::Any) => (false, false),
             // What decides in which order is not looked at point by point there.
             _ => (false, true),
