@@ -26,6 +26,10 @@ pub const VERSION: (u32, u32) = (1, 0);
 /// What a consumer on the default stream asks its producer to wait for; `take` copies there.
 const DEFAULT_STREAM: usize = 1;
 
+/// Flags of version 1.
+const READ_ONLY: u64 = 1;
+const IS_COPIED: u64 = 2;
+
 const OLD: &CStr = c"dltensor";
 const NEW: &CStr = c"dltensor_versioned";
 
@@ -88,6 +92,8 @@ pub struct Described {
     pub strides: Option<Vec<i64>>,
     /// DLPack's code, the bits of a value, and its lanes.
     pub dtype: (u8, u8, u16),
+    /// Whether the producer has its own array written to: it is none that is only read, and no copy.
+    pub is_writable: bool,
     /// Until then the producer keeps the memory.
     pub capsule: Py<PyCapsule>,
 }
@@ -108,6 +114,7 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
         other => other?,
     };
     let capsule = capsule.cast_into::<PyCapsule>().map_err(PyErr::from)?;
+    let mut flags = 0;
     let tensor = if capsule.is_valid_checked(Some(OLD)) {
         let pointer = capsule.pointer_checked(Some(OLD))?;
         // SAFETY: a capsule of this name has this structure, and keeps it.
@@ -123,7 +130,9 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
             )));
         }
         // SAFETY: those of version 1 have this structure; the capsule keeps it.
-        unsafe { &pointer.cast::<New>().as_ref().tensor }
+        let new = unsafe { pointer.cast::<New>().as_ref() };
+        flags = new.flags;
+        &new.tensor
     } else {
         return Err(refused("what `__dlpack__` gave is no array that nobody has taken yet".into()));
     };
@@ -148,6 +157,7 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
         extents: extents.collect(),
         strides: (!tensor.strides.is_null()).then(|| all(tensor.strides).to_vec()),
         dtype: (code, bits, lanes),
+        is_writable: flags & (READ_ONLY | IS_COPIED) == 0,
         capsule: capsule.clone().unbind(),
     };
     Ok(described)
@@ -156,7 +166,8 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
 /// An array of a type that steps are computed with.
 pub fn take(array: &Bound<'_, PyAny>, device: (i32, i32)) -> PyResult<ImportedArray> {
     let py = array.py();
-    let Described { number, address, extents, strides, dtype, capsule } = describe(array, device)?;
+    let Described { number, address, extents, strides, dtype, capsule, .. } =
+        describe(array, device)?;
     let dtype = match dtype {
         (2, 16, 1) => Dtype::F16,
         (2, 32, 1) => Dtype::F32,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use stencil::Error;
-use stencil::device::cuda::settle;
+use stencil::device::cuda::{give_back, settle};
 use stencil::device::{Device, DeviceBytes, Gpu};
 use stencil::filter::{Kind, OnDevice};
 use tiles::filter::Filter;
@@ -17,10 +17,12 @@ use tiles::filter::Filter;
 use crate::device_array::DeviceArray;
 use crate::dlpack::{self, CUDA, Described};
 use crate::errors;
-use crate::worker::Worker;
+use crate::worker::{self, Worker};
 
 /// Filters whose tables are kept, at most.
 const MOST: usize = 32;
+/// And bytes of those tables, but of the filter used last.
+const MOST_BYTES: usize = 256 << 20;
 /// How an array comes to lie in C order.
 const CONTIGUOUS: &str = "make a copy of it in C order, as by tensor.contiguous()";
 
@@ -30,6 +32,7 @@ pub struct DeviceInput {
     extents: Vec<usize>,
     kind: Kind,
     address: u64,
+    is_writable: bool,
     /// A copy in C order, if its owner has it otherwise.
     copy: Option<Arc<DeviceBytes>>,
     /// Keeps the array of its owner.
@@ -47,7 +50,7 @@ impl DeviceInput {
             let text = format!("an array on device {device:?} of DLPack is none of a GPU");
             return Err(errors::input(py, &text, "give an array that lies on a CUDA device"));
         }
-        let Described { number, address, extents, strides, dtype, capsule } =
+        let Described { number, address, extents, strides, dtype, is_writable, capsule } =
             dlpack::describe(array, device)?;
         let (code, bits, lanes) = dtype;
         let known = Kind::from_dlpack((code, bits)).filter(|_| lanes == 1);
@@ -57,9 +60,12 @@ impl DeviceInput {
             );
             return Err(errors::input(py, &text, "convert it on the GPU, as by tensor.float()"));
         };
+        if !address.is_multiple_of(kind.bytes() as u64) {
+            let text = format!("its values lie at no multiple of their {} bytes", kind.bytes());
+            return Err(errors::input(py, &text, CONTIGUOUS));
+        }
         let (at, given) = (extents.clone(), strides.clone());
         let pack = move |_: &mut Filters| {
-            settle()?;
             // SAFETY: the producer gave such an array, which the capsule keeps, after having the default stream wait for
             // its own work on it.
             unsafe { DeviceBytes::packed(number, address, &at, given.as_deref(), kind.bytes()) }
@@ -71,7 +77,14 @@ impl DeviceInput {
         }
         let copy = if needs_copy || number != 0 { filters(py)?.ask(py, pack)? } else { None };
         let address = copy.as_ref().map_or(address, DeviceBytes::address);
-        Ok(Self { extents, kind, address, copy: copy.map(Arc::new), _capsule: capsule })
+        Ok(Self {
+            extents,
+            kind,
+            address,
+            is_writable,
+            copy: copy.map(Arc::new),
+            _capsule: capsule,
+        })
     }
 
     /// Its extents.
@@ -108,7 +121,7 @@ static FILTERS: Mutex<Option<Arc<Worker<Filters>>>> = Mutex::new(None);
 /// The thread, started by the first who asks.
 fn filters(py: Python<'_>) -> PyResult<Arc<Worker<Filters>>> {
     let known = FILTERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(known) = known.filter(|known| known.is_here()) {
+    if let Some(known) = known.filter(|known| known.is_alive()) {
         return Ok(known);
     }
     let started =
@@ -128,21 +141,54 @@ impl Filters {
         kinds: [Kind; 2],
         [from, to]: [u64; 2],
     ) -> Result<(), Error> {
-        let known = self.kept.iter().position(|(kept, own, _)| (kept, own) == (&filter, &kinds));
-        match known {
-            Some(at) => self.kept[at..].rotate_left(1),
-            None => {
-                let prepared = OnDevice::new(&self.gpu, &filter, kinds)?;
-                if self.kept.len() == MOST {
-                    self.kept.remove(0);
-                }
-                self.kept.push((filter, kinds, prepared));
-            }
-        }
-        let (_, _, prepared) = self.kept.last().expect("one was used last");
+        self.prepare(filter, kinds)?;
+        let between = self.kept.last().map_or(0, |(.., prepared)| prepared.between());
+        let between = if between > 0 { Some(self.memory(between)?) } else { None };
+        // Whatever others may still do with memory that is used again, or is read.
+        settle()?;
+        let Some((.., prepared)) = self.kept.last() else { return Ok(()) };
+        let at = between.as_ref().map_or(0, DeviceBytes::address);
         // SAFETY: as the caller promises.
-        unsafe { prepared.queue(&self.gpu, from, to)? };
+        unsafe { prepared.queue(&self.gpu, [from, to], at)? };
         self.gpu.wait()
+    }
+
+    /// Makes a filter the one that was used last.
+    fn prepare(&mut self, filter: Filter, kinds: [Kind; 2]) -> Result<(), Error> {
+        let known = self.kept.iter().position(|(kept, own, _)| (kept, own) == (&filter, &kinds));
+        if let Some(at) = known {
+            self.kept[at..].rotate_left(1);
+            return Ok(());
+        }
+        let prepared = match OnDevice::new(&self.gpu, &filter, kinds) {
+            Err(Error::GpuFull { .. }) => {
+                self.kept.clear();
+                give_back();
+                OnDevice::new(&self.gpu, &filter, kinds)?
+            }
+            other => other?,
+        };
+        self.kept.push((filter, kinds, prepared));
+        let bytes = |kept: &[(Filter, [Kind; 2], OnDevice)]| {
+            kept.iter().map(|it| it.2.table_bytes()).sum::<usize>()
+        };
+        while self.kept.len() > 1 && (self.kept.len() > MOST || bytes(&self.kept) > MOST_BYTES) {
+            self.kept.remove(0);
+        }
+        Ok(())
+    }
+
+    /// Memory for a result, or for values between two.
+    fn memory(&mut self, bytes: usize) -> Result<DeviceBytes, Error> {
+        match DeviceBytes::reused(bytes) {
+            Err(Error::GpuFull { .. }) => {
+                // The one that is about to be used stays.
+                let last = self.kept.len().saturating_sub(1);
+                self.kept.drain(..last);
+                DeviceBytes::reused(bytes)
+            }
+            other => other,
+        }
     }
 }
 
@@ -167,6 +213,10 @@ pub fn filter_on_gpu(
         Some(output) => output.kind,
         None => Kind::named(dtype).ok_or_else(unknown)?,
     };
+    if output.is_some_and(|output| !output.is_writable) {
+        let text = "output is an array that its owner gives only to be read, or a copy of one";
+        return Err(errors::input(py, text, "give an array that may be written to"));
+    }
     let points: usize = filter.extents.iter().product();
     let count = |extents: &[usize]| extents.iter().product::<usize>();
     let fits = output.is_none_or(|it| count(&it.extents) == points && it.copy.is_none());
@@ -174,16 +224,21 @@ pub fn filter_on_gpu(
         let text = "the arrays are to be in C order, of the extents that are given";
         return Err(errors::input(py, text, CONTIGUOUS));
     }
+    if points == 0 {
+        let empty = || {
+            let memory = worker::once(py, |_| DeviceBytes::allocate(0))?;
+            Ok(DeviceArray::of(memory, input.extents.clone(), kind))
+        };
+        return if output.is_none() { empty().map(Some) } else { Ok(None) };
+    }
     let (from, kinds, bytes) = (input.address, [input.kind, kind], points * kind.bytes());
     let ends = |at: u64, kind: Kind| at + (points * kind.bytes()) as u64;
     let given = output.map(|output| output.address);
     let overlaps = given.is_some_and(|to| to < ends(from, input.kind) && from < ends(to, kind));
     let run = move |filters: &mut Filters| {
-        // Also what others may still do with memory that is used again.
-        settle()?;
         let new = match given {
             Some(_) if !overlaps => None,
-            _ => Some(DeviceBytes::reused(bytes)?),
+            _ => Some(filters.memory(bytes)?),
         };
         let to = new.as_ref().map(DeviceBytes::address).or(given).unwrap_or(0);
         // SAFETY: both arrays have as many values of their types, in C order, and do not overlap. The caller keeps what

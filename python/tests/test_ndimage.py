@@ -242,6 +242,37 @@ def test_long_means_of_floats():
     assert ndimage.uniform_filter(u.astype(np.float32), 31)[40:].max() < 1
 
 
+@pytest.mark.parametrize("shape, axes", [((4, 20, 21), (1, 2)), ((20, 21, 4), (0, 1)), ((5, 6, 7), (0, 1, 2)), ((3, 4, 9, 8), (2, 3))])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_weights_that_are_products_keep_their_size(shape, axes, dtype):
+    """Also of axes that are not filtered, and where the values of a sum are far larger than it."""
+    scipy = pytest.importorskip("scipy.ndimage")
+    rng = np.random.default_rng(6)
+    u = (1e4 + rng.random(shape)).astype(dtype)
+    for vectors in ([[0.2] * 5] * 3, [[1, 2, 1, 2, 1], [1, 2, 1], [1, -2, 1]]):
+        weights = np.ones(())
+        for vector in vectors[: len(axes)]:
+            weights = np.multiply.outer(weights, vector)
+        expected = scipy.correlate(u.astype("f8"), weights, axes=axes)
+        most = np.abs(weights).sum() * 1e4 * np.finfo(dtype).eps
+        np.testing.assert_allclose(ndimage.correlate(u, weights, axes=axes), expected, rtol=0, atol=8 * most)
+        full = weights.reshape([weights.shape[axes.index(axis)] if axis in axes else 1 for axis in range(u.ndim)])
+        np.testing.assert_allclose(ndimage.correlate(u, full), expected, rtol=0, atol=8 * most)
+    wide = (1e8 + rng.random((12, 13, 14))).astype("f8")
+    weights = np.multiply.outer(np.multiply.outer([1, 2, 1], [1, 2, 1]), [1, -2, 1])
+    found = ndimage.correlate(wide, weights, output=np.float32)
+    np.testing.assert_allclose(found, scipy.correlate(wide, weights), atol=1e-4)
+
+
+def test_values_that_lie_at_odd_addresses_are_filtered():
+    bytes_of = np.zeros(8 * 40 + 1, np.uint8)
+    u = bytes_of[1:].view("f8").reshape(5, 8)
+    u[...] = np.arange(40.0).reshape(5, 8)
+    np.testing.assert_array_equal(ndimage.sobel(u), ndimage.sobel(u.copy()))
+    ndimage.sobel(u.copy(), output=u)
+    np.testing.assert_array_equal(u, ndimage.sobel(np.arange(40.0).reshape(5, 8)))
+
+
 def test_weights_that_are_products_are_sums_along_each_axis():
     from stencil.ndimage import _compute
 
@@ -407,6 +438,7 @@ def gpu(monkeypatch):
         (lambda u: ndimage.laplace(u, mode=["wrap", "nearest"]), "several axes"),
         (lambda u: ndimage.gaussian_laplace(u, 1), "several axes"),
         (lambda u: ndimage.laplace(OnGpu(np.ones((4, 4), int)), mode="constant", cval=0.5), "several axes"),
+        (lambda u: ndimage.laplace(u, output=np.int32), "several axes"),
     ],
 )
 def test_what_is_refused_of_arrays_of_a_gpu_says_what_to_do(gpu, call, words):
@@ -417,6 +449,12 @@ def test_what_is_refused_of_arrays_of_a_gpu_says_what_to_do(gpu, call, words):
 def test_outputs_of_another_shape_are_refused_of_arrays_of_a_gpu(gpu):
     with pytest.raises(RuntimeError, match="shape"):
         ndimage.sobel(OnGpu(np.ones((4, 4))), output=OnGpu(np.ones((4, 5))))
+
+
+def test_arrays_of_a_gpu_of_one_value_or_no_axes_are_filtered(gpu):
+    for u in (np.array(5.0), np.array([5.0]), np.ones((1, 1, 1))):
+        for call in (lambda u: ndimage.gaussian_filter(u, 2), ndimage.laplace, lambda u: ndimage.uniform_filter(u, 3)):
+            np.testing.assert_allclose(call(OnGpu(u)).array, call(u))
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "u1", "i2"])

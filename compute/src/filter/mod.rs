@@ -7,9 +7,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
-
-use devices::{Device, Memory};
+use devices::Device;
 use problem::Error;
 use tiles::filter::{Described, Filter};
 
@@ -21,8 +19,7 @@ pub use self::kind::Kind;
 /// A filter of arrays of some extents and types, with its tables on a device.
 pub struct OnDevice {
     steps: Vec<Step>,
-    /// Values between two steps.
-    between: RefCell<Option<Memory>>,
+    /// Bytes of the array that is written.
     bytes: usize,
 }
 
@@ -38,39 +35,47 @@ impl OnDevice {
         let [read, written] = kinds;
         let described: Described =
             with_kind!(read, I => with_kind!(written, O => filter.described::<I, O>()));
-        let steps = step::steps(device, filter, &described, kinds)?;
         let bytes = filter.extents.iter().product::<usize>() * written.bytes();
-        Ok(Self { steps, between: RefCell::new(None), bytes })
+        let steps = match bytes {
+            0 => Vec::new(),
+            _ => step::steps(device, filter, &described, kinds)?,
+        };
+        Ok(Self { steps, bytes })
     }
 
-    /// Queues the filter of an array into another one, by their addresses.
+    /// Bytes of its tables.
+    #[must_use]
+    pub fn table_bytes(&self) -> usize {
+        self.steps.iter().map(Step::bytes).sum()
+    }
+
+    /// Bytes of the memory for values between its steps.
+    #[must_use]
+    pub fn between(&self) -> usize {
+        if self.steps.len() > 1 { self.bytes } else { 0 }
+    }
+
+    /// Queues the filter of an array into another one, by their addresses; `between` is that of memory of [`OnDevice::between`] bytes.
     ///
     /// # Errors
     /// The device refuses.
     ///
     /// # Safety
-    /// Both lie in the memory of the device, in C order, with as many values of their types as the extents say, aligned to them. They
-    /// do not overlap, and stay until the device has come so far.
+    /// All lie in the memory of the device, the arrays in C order, with as many values of their types as the extents say, aligned to
+    /// them. They do not overlap, and stay until the device has come so far.
     #[allow(unsafe_code, reason = "addresses of arrays that others own")]
-    pub unsafe fn queue(&self, device: &dyn Device, input: u64, output: u64) -> Result<(), Error> {
-        if self.bytes == 0 {
-            return Ok(());
-        }
+    pub unsafe fn queue(
+        &self,
+        device: &dyn Device,
+        [input, output]: [u64; 2],
+        between: u64,
+    ) -> Result<(), Error> {
         let mut from = input;
         for (number, step) in self.steps.iter().enumerate() {
-            let to = if number + 1 == self.steps.len() { output } else { self.between(device)? };
+            let to = if number + 1 == self.steps.len() { output } else { between };
             step.queue(device, from as *const u8, to as *mut u8)?;
             from = to;
         }
         Ok(())
-    }
-
-    /// Where the values between two steps are.
-    fn between(&self, device: &dyn Device) -> Result<u64, Error> {
-        let mut between = self.between.borrow_mut();
-        if between.is_none() {
-            *between = Some(device.allocate("filter", self.bytes)?);
-        }
-        Ok(between.as_ref().map_or(0, Memory::address))
     }
 }

@@ -25,15 +25,23 @@ const WARPS: u32 = 12;
 /// Blocks that a multiprocessor gets in the course of a launch, if there is work for as many.
 const BLOCKS: u32 = 12;
 
+/// What coordinates and blocks of a launch are counted by.
+const MOST: usize = i32::MAX as usize;
+
 /// A launch, but for its arrays.
 pub struct Step {
     launch: Box<dyn Fn(*const u8, *mut u8) -> Box<dyn AnyCall>>,
     extents: Extents,
     /// What the launch reads.
-    _tables: Vec<Memory>,
+    tables: Vec<Memory>,
 }
 
 impl Step {
+    /// Bytes of its tables.
+    pub fn bytes(&self) -> usize {
+        self.tables.iter().map(Memory::bytes).sum()
+    }
+
     /// Queues it.
     pub fn queue(&self, device: &dyn Device, from: *const u8, to: *mut u8) -> Result<(), Error> {
         let call = (self.launch)(from, to);
@@ -90,6 +98,9 @@ pub fn steps(
     described: &Described,
     [read, written]: [Kind; 2],
 ) -> Result<Vec<Step>, Error> {
+    if filter.extents.iter().any(|extent| *extent > MOST) {
+        return Err(too_many(&filter.extents));
+    }
     let is_wide = OUTPUTS as usize * filter.step > WIDTHS[0] as usize;
     if let Some((filter, described)) = turned(filter, described).filter(|_| is_wide) {
         return steps(device, &filter, &described, [read, written]);
@@ -99,7 +110,8 @@ pub fn steps(
     let mut stages = &described.stages[..];
     let mut kinds = [read, written];
     while !stages.is_empty() {
-        let (step, taken) = match described.is_single {
+        // Values of eight bytes between steps are no factors of single precision.
+        let (step, taken) = match described.is_single && kinds[0].bytes() <= 4 {
             true => of.next::<f32>(stages, kinds)?,
             false => of.next::<f64>(stages, kinds)?,
         };
@@ -243,7 +255,7 @@ impl Of<'_> {
         x: Option<&Line>,
         kinds: [Kind; 2],
     ) -> Result<Option<Step>, Error> {
-        let [outer, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let [_, _, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let span = |line: Option<&Line>| line.map_or(0, |line| padded(line.weights.len()));
         let nothing = Memory::new(0, 0, ());
         let none = |row: Row| Lines {
@@ -280,7 +292,7 @@ impl Of<'_> {
         let launch = Lines { source, weights: weights.as_ptr(), ..launch };
         let [across, down] = launch.blocks();
         let extents = Extents {
-            blocks: across * down * outer * nz,
+            blocks: self.blocks([across, down])?,
             threads: launch.threads(),
             shared_bytes: launch.shared_bytes(V::BYTES),
         };
@@ -290,7 +302,7 @@ impl Of<'_> {
             let is_aligned = u32::from(is_aligned && (to as usize).is_multiple_of(16));
             Box::new(kernel.with((from, to, Lines { is_aligned, ..launch }))) as Box<dyn AnyCall>
         };
-        Ok(Some(Step { launch: Box::new(launch), extents, _tables: vec![columns, rows, weights] }))
+        Ok(Some(Step { launch: Box::new(launch), extents, tables: vec![columns, rows, weights] }))
     }
 
     /// Rows of a block, as many as give each multiprocessor its share, and not so few that most of what is loaded is beside them.
@@ -304,7 +316,7 @@ impl Of<'_> {
     }
 
     fn boxes<V: Sums>(&self, taps: &[Tap], divisor: f64, kinds: [Kind; 2]) -> Result<Step, Error> {
-        let [outer, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let [_, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let reach = reach(taps.iter().map(|tap| &tap.offset));
         let step = self.filter.step as i32;
         let span = (reach[2].1 - 1) / step as usize + 1;
@@ -344,7 +356,7 @@ impl Of<'_> {
         };
         let [across, down] = launch.blocks(V::BYTES);
         let extents = Extents {
-            blocks: across * down * outer * nz,
+            blocks: self.blocks([across, down])?,
             threads: boxes::BLOCK,
             shared_bytes: launch.shared_bytes(V::BYTES),
         };
@@ -354,11 +366,7 @@ impl Of<'_> {
             let is_aligned = u32::from(is_aligned && (to as usize).is_multiple_of(16));
             Box::new(kernel.with((from, to, Boxes { is_aligned, ..launch }))) as Box<dyn AnyCall>
         };
-        Ok(Step {
-            launch: Box::new(launch),
-            extents,
-            _tables: vec![planes, rows, columns, weights],
-        })
+        Ok(Step { launch: Box::new(launch), extents, tables: vec![planes, rows, columns, weights] })
     }
 
     fn ordered(
@@ -367,7 +375,7 @@ impl Of<'_> {
         divisor: f64,
         kinds: [Kind; 2],
     ) -> Result<Step, Error> {
-        let [outer, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let [_, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let mut products = products.to_vec();
         // A block loads one plane after the other.
         products.sort_by_key(|product| product.at[0]);
@@ -421,7 +429,7 @@ impl Of<'_> {
         };
         let [across, down] = launch.blocks();
         let extents = Extents {
-            blocks: across * down * outer * nz,
+            blocks: self.blocks([across, down])?,
             threads: THREADS,
             shared_bytes: launch.shared_bytes(),
         };
@@ -429,8 +437,19 @@ impl Of<'_> {
         Ok(Step {
             launch: Box::new(launch),
             extents,
-            _tables: vec![planes, rows, columns, products],
+            tables: vec![planes, rows, columns, products],
         })
+    }
+
+    /// Blocks of all planes.
+    fn blocks(&self, each: [u32; 2]) -> Result<u32, Error> {
+        let [outer, nz, ..] = self.filter.extents;
+        let all = each.map(|count| count as usize).into_iter().chain([outer, nz]);
+        let count = all.fold(1usize, usize::saturating_mul);
+        if count > MOST {
+            return Err(too_many(&self.filter.extents));
+        }
+        Ok(count as u32)
     }
 
     fn too_far(&self, reach: &Reach) -> Error {
@@ -441,6 +460,14 @@ impl Of<'_> {
         );
         Error::DeviceArray { reason }
     }
+}
+
+fn too_many(extents: &[usize; 4]) -> Error {
+    let reason = format!(
+        "its {extents:?} values, with axes that are filtered alike taken together, are more than a launch counts ({MOST} along an \
+         axis); filter it part by part"
+    );
+    Error::DeviceArray { reason }
 }
 
 /// Weights along one axis, and the offset of the first.

@@ -24,10 +24,11 @@ fn on_device<I: Value, O: Value>(
     let wanted = size_of_val(&output[..]);
     let to = device.allocate("array", wanted).unwrap();
     let prepared = OnDevice::new(device, filter, kinds).unwrap();
+    let between = device.allocate("values between", prepared.between().max(1)).unwrap();
     #[allow(unsafe_code, reason = "arrays of the device")]
     // SAFETY: both have as many values as the extents say.
     unsafe {
-        prepared.queue(device, from.address(), to.address()).unwrap();
+        prepared.queue(device, [from.address(), to.address()], between.address()).unwrap();
     }
     device.wait().unwrap();
     device.read(&to, Rows::first(wanted), bytemuck::cast_slice_mut(&mut output)).unwrap();
@@ -214,4 +215,44 @@ fn infinite_values_reach_as_far_as_weights() {
             assert_eq!(found[at].is_finite(), expected[at].is_finite(), "{at} of {filter:?}");
         }
     }
+}
+
+/// Sums that reach too far for one launch, of types that their own type of sums does not read.
+#[test]
+fn long_lines_into_wide_values_take_two_launches() {
+    let line = |axis: usize| {
+        let term = |at: i32| {
+            let mut offset = [0; 3];
+            offset[axis] = at;
+            Term { offset, weight: 1.0 }
+        };
+        Stage { terms: (-150..=150).map(term).collect(), is_line: true, divisor: 301.0 }
+    };
+    let kinds = [Kind::named("uint8").unwrap(), Kind::named("int64").unwrap()];
+    let stages = vec![line(1), line(2)];
+    let filter = Filter { extents: [1, 1, 23, 41], step: 1, sides: [Side::Symmetric; 3], stages };
+    let input: Vec<u8> = values(&mut ChaCha8Rng::seed_from_u64(3), 23 * 41);
+    let device = Emulator::new();
+    assert!(OnDevice::new(&device, &filter, kinds).unwrap().between() > 0);
+    let found: Vec<i64> = on_device(&device, &filter, kinds, &input);
+    compare("long lines", &filter, &input, &found);
+}
+
+/// Arrays of no values need no launch.
+#[test]
+fn nothing_is_filtered_to_nothing() {
+    for extents in [[1, 1, 0, 3], [1, 1, 3, 0], [0, 2, 3, 4]] {
+        let stages = vec![line(&mut ChaCha8Rng::seed_from_u64(1), 2)];
+        let filter = Filter { extents, step: 1, sides: [Side::Symmetric; 3], stages };
+        assert!(OnDevice::new(&Emulator::new(), &filter, [Kind::F32; 2]).is_ok());
+    }
+}
+
+#[test]
+fn more_than_a_launch_counts_is_refused() {
+    let stages = vec![line(&mut ChaCha8Rng::seed_from_u64(1), 2)];
+    let filter =
+        Filter { extents: [1, 1, 1, 1 << 32], step: 1, sides: [Side::Symmetric; 3], stages };
+    let error = OnDevice::new(&Emulator::new(), &filter, [Kind::F32; 2]).map(drop).unwrap_err();
+    assert!(error.to_string().contains("part by part"), "{error}");
 }

@@ -29,6 +29,8 @@ pub struct DeviceBytes {
 struct Block {
     address: u64,
     bytes: usize,
+    /// Who allocated it. A copy of the process by fork has nothing to do with it.
+    process: u32,
     /// Keeps the memory: it goes with the context.
     context: Retained,
 }
@@ -51,7 +53,7 @@ impl Block {
             return Err(Error::GpuFull { action });
         }
         check("allocate a copy of the grid", status)?;
-        Ok(Self { address, bytes, context })
+        Ok(Self { address, bytes, process: std::process::id(), context })
     }
 }
 
@@ -115,7 +117,7 @@ impl DeviceBytes {
     /// # Errors
     /// The device refuses.
     pub fn download(&self) -> Result<Vec<u8>, Error> {
-        let Block { address, bytes, context } = self.block();
+        let Block { address, bytes, context, .. } = self.block();
         let _current = context.current()?;
         let mut values = vec![0; *bytes];
         memory::read_from(*address, Rows::first(*bytes), &mut values)?;
@@ -130,7 +132,7 @@ impl DeviceBytes {
     /// # Safety
     /// There are as many bytes at the address, which nobody else uses meanwhile.
     pub unsafe fn copy_to(&self, to: u64, bytes: usize) -> Result<(), Error> {
-        let Block { address, bytes: own, context } = self.block();
+        let Block { address, bytes: own, context, .. } = self.block();
         let _current = context.current()?;
         let rows = Rows::first(bytes.min(*own));
         memory::copy_rows(Elsewhere::new(*address, rows), Elsewhere::new(to, rows))
@@ -163,6 +165,8 @@ impl DeviceBytes {
         let from = rows(Shape::new(extents)?, strides, bytes)?;
         let copy = Self::reused(extents.iter().product::<usize>() * bytes)?;
         let _current = copy.block().context.current()?;
+        // Others may still use what they gave back.
+        settle()?;
         let to = Elsewhere::new(copy.address(), from.packed(0));
         memory::copy_rows(Elsewhere::new(address, from), to)?;
         Ok(Some(copy))
@@ -184,6 +188,11 @@ fn spare(most: usize) -> Vec<Block> {
     out
 }
 
+/// Gives all memory that nobody has now back to the driver.
+pub fn give_back() {
+    drop(spare(0));
+}
+
 /// Waits until the GPU has done all that anybody of this process asked of it.
 ///
 /// # Errors
@@ -194,7 +203,10 @@ pub fn settle() -> Result<(), Error> {
 
 impl Drop for DeviceBytes {
     fn drop(&mut self) {
-        if let Some(block) = self.block.take().filter(|_| self.is_kept) {
+        let Some(block) = self.block.take() else { return };
+        if block.process != std::process::id() {
+            std::mem::forget(block);
+        } else if self.is_kept {
             SPARE.lock().unwrap_or_else(PoisonError::into_inner).push(block);
             drop(spare(KEPT));
         }

@@ -37,7 +37,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub use array::{DeviceArray, DeviceGrid};
-pub use bytes::{DeviceBytes, settle};
+pub use bytes::{DeviceBytes, give_back, settle};
 pub use link::{FarMark, FarMemory, Link, Mark, Stamp, reaches};
 pub use nccl::{Nccl, nccl_id, nccl_version};
 

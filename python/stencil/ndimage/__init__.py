@@ -465,10 +465,10 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     """
 
     device = _device.array_of(input)
-    # Whole numbers are cut along each axis, where they are none.
-    is_one_sum = device and not _arguments.is_sequence(mode) and (float(cval).is_integer() or "float" in device.given.dtype)
-    if is_one_sum:
+    if device and not _arguments.is_sequence(mode) and _device.is_one_sum(device, output, cval):
         axes = axes_of(axes, device.ndim)
+        if not axes:
+            return _device.lines(device, output, [])
         star = np.zeros((3,) * len(axes))
         for axis in range(len(axes)):
             across = np.expand_dims([1, -2, 1], [other for other in range(len(axes)) if other != axis])

@@ -35,13 +35,13 @@ def _check(dtype):
 def _plain(array):
     """The array as the library takes it: in C order, of bytes in the order of the machine, bools as bytes."""
     _check(array.dtype)
-    array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
     return array.view(np.uint8) if array.dtype.kind == "b" else array
 
 
 def _into(input, output, compute):
     """Has `compute` write into an array as the library takes it, and copies that where it is not the output itself."""
-    is_plain = output.flags.c_contiguous and output.dtype.isnative and output.flags.writeable
+    is_plain = output.flags.c_contiguous and output.flags.aligned and output.dtype.isnative and output.flags.writeable
     _check(input.dtype)
     _check(output.dtype)
     if is_plain and not np.may_share_memory(input, output):
@@ -125,21 +125,24 @@ def box(input, output, weights, first, mode, cval):
     if input.size == 0:
         return
     active = [axis for axis, extent in enumerate(weights.shape) if extent > 1 or first[axis] != 0]
-    product = lines_of(weights, first, active, (mode, cval), (output.dtype.kind, np.promote_types(input.dtype, output.dtype)))
+    written = output.dtype.kind, np.promote_types(input.dtype, output.dtype)
+    product = lines_of(input.shape, weights, first, active, (mode, cval), written)
     if product:
         lines(input, output, product)
         return
     _into(input, output, lambda result: _box(input, result, weights, first, active, mode, cval))
 
 
-def lines_of(weights, first, active, side, written):
+def lines_of(shape, weights, first, active, side, written):
     """The sums along one axis after the other that a sum over a box of floats is, if its weights are a product; `written` has the
-    kind of the output, and the type that sums are computed in."""
+    kind of the output, and the type that sums are computed in. None where values between them would be stored."""
     (mode, cval), (kind, dtype) = side, written
     if kind != "f" or mode == "constant" and cval != 0:
         return None
-    factors = _factors(weights, dtype)
-    return factors and [Line(axis, factors[axis], first[axis], mode, cval) for axis in active]
+    extents = [weights.shape[axis] for axis in active]
+    factors = _factors(weights.reshape(extents), dtype)
+    lines = factors and [Line(axis, factor, first[axis], mode, cval) for axis, factor in zip(active, factors)]
+    return lines if lines and len(list(groups(shape, lines))) == 1 else None
 
 
 def _factors(weights, dtype):

@@ -52,6 +52,12 @@ def _output_of(array, output):
     return None, name or np.dtype(output).name
 
 
+def is_one_sum(array, output, cval):
+    """Whether sums along several axes that are added up are one sum: nothing is cut between them."""
+    is_float = ["float" in name for name in (array.given.dtype, _output_of(array, output)[1])]
+    return all(is_float) or not any(is_float) and float(cval).is_integer()
+
+
 def lines(array, output, given):
     """Sums along one axis after the other; between them values have the type of the output."""
     if any(line.weights.dtype.kind == "c" or np.iscomplexobj(line.cval) for line in given):
@@ -61,7 +67,8 @@ def lines(array, output, given):
     kind = "f" if "float" in dtype else "i"
     groups = list(_compute.groups(array.shape, _compute.in_order(kind, given)))
     if not groups:
-        alone = ([1, 1, 1, math.prod(array.shape)], 1), (["nearest"] * 3, 0.0), [([([0, 0, 0], 1.0)], False, 1.0)]
+        extents = [1, 1, math.prod(array.shape[:-1]), math.prod(array.shape[-1:])]
+        alone = (extents, 1), (["nearest"] * 3, 0.0), [([([0, 0, 0], 1.0)], False, 1.0)]
         new = _stencil.filter_on_gpu(array.given, output, dtype, *alone)
         return original if new is None else new
     for number, group in enumerate(groups):
@@ -80,7 +87,7 @@ def box(array, output, weights, first, mode, cval):
     output, dtype = _output_of(array, output)
     written = ("f", np.float64 if "float64" in (dtype, array.given.dtype) else np.float32)
     active = [axis for axis, extent in enumerate(weights.shape) if extent > 1 or first[axis] != 0]
-    product = "float" in dtype and _compute.lines_of(weights, first, active, (mode, cval), written)
+    product = "float" in dtype and _compute.lines_of(array.shape, weights, first, active, (mode, cval), written)
     if product:
         return lines(array, original, product)
     folded = _compute.folded_box(array.shape, weights, first, active, mode, cval) if len(active) <= 3 else None
