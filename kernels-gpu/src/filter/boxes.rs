@@ -219,7 +219,7 @@ unsafe fn fill<V: Number>(row: &Row, count: u32, to: impl Fn(u32) -> Shared, val
 }
 
 macro_rules! kernels {
-    ($($name:ident, $own:ident: $number:ty, $registers:literal;)*) => {
+    ($($number:ty: $name:ident, $registers:literal, $own:ident, $of_own:literal;)*) => {
         $(
             /// A sum over a box, in
             #[doc = stringify!($number)]
@@ -244,7 +244,7 @@ macro_rules! kernels {
             ///
             /// # Safety
             /// As of the other; both arrays hold values of that type.
-            #[kernel(registers = $registers)]
+            #[kernel(registers = $of_own)]
             pub unsafe fn $own(input: *const u8, output: *mut u8, launch: Boxes<$number>) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
@@ -278,6 +278,6 @@ pub trait Kernels: Number {
 }
 
 kernels! {
-    filter_boxes_f32, filter_boxes_f32_own: f32, 128;
-    filter_boxes_f64, filter_boxes_f64_own: f64, 128;
+    f32: filter_boxes_f32, 128, filter_boxes_f32_own, 128;
+    f64: filter_boxes_f64, 128, filter_boxes_f64_own, 128;
 }

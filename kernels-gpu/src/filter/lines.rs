@@ -327,7 +327,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
 }
 
 macro_rules! kernels {
-    ($($name:ident, $own:ident: $number:ty, $registers:literal;)*) => {
+    ($($number:ty: $name:ident, $registers:literal, $own:ident, $of_own:literal;)*) => {
         $(
             /// Sums along y and x of planes of any types, in
             #[doc = stringify!($number)]
@@ -348,7 +348,7 @@ macro_rules! kernels {
             ///
             /// # Safety
             /// As of the other; both arrays hold values of that type.
-            #[kernel(registers = $registers)]
+            #[kernel(registers = $of_own)]
             pub unsafe fn $own(input: *const u8, output: *mut u8, launch: Lines<$number>) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { march::<_, true>(input, output, &launch) };
@@ -378,6 +378,6 @@ pub trait Kernels: Number {
 }
 
 kernels! {
-    filter_lines_f32, filter_lines_f32_own: f32, 80;
-    filter_lines_f64, filter_lines_f64_own: f64, 160;
+    f32: filter_lines_f32, 112, filter_lines_f32_own, 80;
+    f64: filter_lines_f64, 160, filter_lines_f64_own, 160;
 }
