@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::super::info::nth_device;
 use super::super::{Elsewhere, Rows};
-use super::array::{NUMBER, check_number, rows};
 use super::memory::{self, check};
+use super::strides::{NUMBER, check_number, rows};
 use cuda_driver::cust::context::CurrentContext;
 use cuda_driver::cust::sys;
 use problem::{Error, Shape};

@@ -11,6 +11,7 @@ mod fetch;
 mod link;
 mod memory;
 mod modules;
+mod strides;
 
 pub use modules::entry;
 mod nccl;

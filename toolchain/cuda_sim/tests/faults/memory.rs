@@ -123,7 +123,7 @@ fn bytes_have_histories_of_their_own() {
     let own = |place: usize| global::store_u8(out.as_mut_ptr().wrapping_add(place), 1);
     let kernel = || own(thread::thread_idx_x() as usize);
     for seed in 0..16 {
-        launch("bytes", Config { seed, ..SHAPE }, &mut memory, &kernel).expect("no mistake");
+        launch("bytes", Config { seed, ..SHAPE }, &mut memory, kernel).expect("no mistake");
     }
     let kernel = || own(thread::thread_idx_x() as usize / 2);
     for fault in faults(SHAPE, &mut memory, kernel) {
