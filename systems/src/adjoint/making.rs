@@ -17,11 +17,13 @@ use crate::parts::{Recorded, Start};
 use crate::sides::later;
 use crate::start::StartValues;
 use crate::text::Text;
-use problem::{Error, Grid};
+use problem::{Dtype, Error, Grid};
 
 /// An adjoint system in the making.
 pub struct Making<'a> {
     pub reverse: Reverse<'a>,
+    /// The system that was asked for, with constants in the places of coefficients that the reversed one may have.
+    pub asked: &'a System,
     /// The step that the adjoint's first one goes back over.
     pub last: usize,
     pub beginning: StartValues,
@@ -128,7 +130,11 @@ impl Making<'_> {
             "" => "An adjoint".to_owned(),
             title => format!("The adjoint of: {title}"),
         };
-        description.dtype = system.dtype;
+        // Sums of many steps, and small adjoints, are lost in 16 bits.
+        description.dtype = match system.dtype {
+            Dtype::F16 | Dtype::Bf16 => Dtype::F32,
+            dtype => dtype,
+        };
         let spacing = &system.spacing[3 - dims..];
         description.spacing =
             spacing.iter().map(|it| Text::new("the spacing", &format!("{it:?}"))).collect();
@@ -200,7 +206,7 @@ impl Making<'_> {
                 first + steps
             ))
         })?;
-        let source_count = system.shares.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
+        let source_count = system.source_places;
         Ok(Adjoint {
             description,
             system: checked,
@@ -359,7 +365,7 @@ impl Making<'_> {
         let dims = system.shape.dims();
         let [_, ny, nx] = system.shape.extents();
         let mut sources = Vec::new();
-        for (source, (number, weight)) in system.sources.iter().zip(&system.shares) {
+        for (source, (number, weight)) in self.asked.sources.iter().zip(&self.asked.shares) {
             let [z, y, x] = source.at;
             let index = (z * ny + y) * nx + x;
             let kept = system.fields[source.field].kept;

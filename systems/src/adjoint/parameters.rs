@@ -56,6 +56,7 @@ pub fn as_coefficients(system: &System, names: &[String]) -> Result<System, Erro
     description.constants = constants;
     let told = names.join("', '");
     let found = System::new(&description, &origin.folder);
+    let found = found.map(|found| found.with_clock_of(Some(system.clock)));
     found.map_err(|error| {
         refused(format!(
             "'{told}' is needed as a number, and a gradient is taken of what equations read: {error}"

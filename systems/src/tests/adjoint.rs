@@ -16,6 +16,7 @@ use problem::{Error, Grid};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+mod cases;
 mod runs;
 
 /// Cases, unless `SYSTEM_CASES` says more.
