@@ -104,9 +104,9 @@ pub fn build(
     let last = (first + count).saturating_sub(1);
     let beginning = StartValues::new(system)?;
     let files = Vec::new();
-    let own_names = Vec::new();
+    let (own_names, tables) = Default::default();
     let names = BTreeMap::new();
-    let mut making = Making { reverse, asked, last, beginning, names, own_names, files };
+    let mut making = Making { reverse, asked, last, beginning, names, own_names, tables, files };
     making.name();
     making.write((nexts, gradients, adjoints, at_sources), &wanted, by, (first, count), misfit)
 }

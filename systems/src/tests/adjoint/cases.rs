@@ -88,6 +88,20 @@ fn names_that_are_asked_for_twice_are_refused() {
     }
 }
 
+/// Tables of the adjoint are called otherwise than what the system has.
+#[test]
+fn names_of_tables_are_no_names_of_fields() {
+    let mut own = line(6);
+    let table = Table { arguments: vec![0.0, 1.0], values: vec![1.0, 2.0] };
+    own.tables.push((Text::new("a name", "own"), TableText::Points(table)));
+    let own = own
+        .coefficient("residual_0", "x")
+        .field(FieldText::new("table_0", "cos(x)", "table_0*(1 - 0.1*residual_0*own(n)*table_0)"))
+        .receiver("table_0", &[2]);
+    let found = gradient(&own, 2, &by(&["residual_0"], &[])).unwrap();
+    assert!(values(&found.coefficients[0].1).any(|value| value != 0.0));
+}
+
 /// A run whose constants change on the way has a time that goes on with other steps, also where its gradient is by constants.
 #[test]
 fn a_changed_simulation_keeps_its_time() {
