@@ -88,6 +88,26 @@ fn names_that_are_asked_for_twice_are_refused() {
     }
 }
 
+/// A constant in what a stencil is taken of has its value beyond sides of any kind, which differ between fields.
+#[test]
+fn constants_are_read_beyond_sides() {
+    for sides in [["zero", "edge"], ["periodic", "periodic"], ["odd", "reflect"]] {
+        let own = |k: f64| {
+            let next = ["u + dt*laplace(k*u)", "v + dt*laplace(k^2*v + u)"];
+            let own = line(8).constant("k", k);
+            own.field(FieldText::new("u", "1 + cos(x)", next[0]).boundary(sides[0]))
+                .field(FieldText::new("v", "sin(x)", next[1]).boundary(sides[1]))
+        };
+        let value = |k: f64| {
+            let mut simulation = Simulation::of(&of(&own(k))).build().unwrap();
+            simulation.step(3).unwrap();
+            half_squares(&mut simulation).0
+        };
+        let found = gradient(&own(0.7), 3, &by(&[], &["k"])).unwrap();
+        near(found.parameters[0].1, (value(0.7 + 1e-6) - value(0.7 - 1e-6)) / 2e-6);
+    }
+}
+
 /// Tables of the adjoint are called otherwise than what the system has.
 #[test]
 fn names_of_tables_are_no_names_of_fields() {
