@@ -273,7 +273,7 @@ impl Of<'_> {
         let rows = self.place(1, reach(y, 1), rows)?;
         let mut words = Vec::new();
         for line in [y, x].into_iter().flatten() {
-            words.extend(groups::<V>(&[line.weights.clone()]));
+            words.extend(groups::<V>(std::slice::from_ref(&line.weights)));
         }
         let weights = self.device.constants("weights", &words)?;
         let source = self.source::<V>(&columns, &rows, reach(y, 1).0, kinds);
