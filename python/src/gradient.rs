@@ -58,13 +58,21 @@ fn asked(py: Python<'_>, after: &mut Simulation, misfit: &Py<PyAny>) -> PyResult
     });
     let records = match records {
         None => Vec::new(),
-        Some(rows) => rows.call_method0("tolist")?.extract::<Vec<Vec<f64>>>().map_err(|_| {
+        Some(rows) => rows_of(&rows).map_err(|_| {
             PyTypeError::new_err(
                 "records must be an array of a row for each step and a column for each receiver",
             )
         })?,
     };
     Ok(Cotangents { fields: fields.collect::<PyResult<_>>()?, records })
+}
+
+/// The rows of an array, or of lists in a list.
+fn rows_of(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<f64>>> {
+    match rows.hasattr("tolist")? {
+        true => rows.call_method0("tolist")?.extract(),
+        false => rows.extract(),
+    }
 }
 
 /// A dict of a gradient.

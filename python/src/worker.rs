@@ -120,6 +120,12 @@ impl<T: 'static> Worker<T> {
             );
             return Err(PyRuntimeError::new_err(text));
         }
+        let own = self.thread.as_ref().map(|thread| thread.thread().id());
+        if own == Some(thread::current().id()) {
+            let text = "a function that is called while the system computes asks the system for something, and would wait for ever\n\
+                 help: use the function's arguments: a misfit is given the fields and the records";
+            return Err(PyRuntimeError::new_err(text));
+        }
         let (done, answer) = mpsc::channel();
         let task: Task<T> = Box::new(move |computation| drop(done.send(task(computation))));
         // Where the thread is gone, so is the answer.

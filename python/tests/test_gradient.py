@@ -121,6 +121,14 @@ def test_mistakes_of_a_misfit():
         system().gradient(2, lambda fields, records: {"q": fields["p"]})
     with pytest.raises(stencil.InputError, match="rows"):
         system().gradient(2, lambda fields, records: ({}, records[:1, 1:]))
+    with pytest.raises(stencil.InputError, match="'c' is asked for twice"):
+        system().gradient(2, half_squares, coefficients=["c", "c"])
+    with pytest.raises(stencil.InputError, match="rows"):
+        system().gradient(2, lambda fields, records: ({}, [[1.0]]))
+    busy = system()
+    for asks in (lambda: busy.field("p"), busy.records, lambda: busy.step(1)):
+        with pytest.raises(RuntimeError, match="while the system computes"):
+            busy.gradient(2, lambda fields, records: asks())
     rod = stencil.Simulation("star1d1r", np.ones(8))
     assert not hasattr(rod, "gradient")
 

@@ -76,6 +76,9 @@ pub struct System {
     /// Of each of them which place of the description it is of, and with which weight; of a part of a system nothing.
     #[serde(skip)]
     pub(super) shares: Vec<(usize, f64)>,
+    /// How many places of sources the description has; of a part of a system nothing.
+    #[serde(skip)]
+    pub(super) source_places: usize,
     /// What all points make together.
     pub(super) totals: Totals,
     /// Where a run has come to its end, if a condition says it.
@@ -151,6 +154,7 @@ impl System {
             solid: None,
             side_values: Vec::new(),
             sources: Vec::new(),
+            source_places: 0,
             shares: Vec::new(),
             totals: Totals::default(),
             end: None,
@@ -237,6 +241,7 @@ impl System {
                 number += 1;
             }
         }
+        system.source_places = number;
         system.check_beside_solid(description)?;
         solves::split(&mut system.works);
         system.keep();

@@ -73,6 +73,7 @@ mod pml;
 mod points;
 mod program;
 pub mod ranks;
+mod reads;
 mod receivers;
 mod reduced;
 mod renewed;

@@ -33,7 +33,7 @@ pub struct AdjointArgs {
     /// Steps that are gone back over, instead of the file's own
     #[arg(long, value_name = "N")]
     steps: Option<usize>,
-    /// Write it to this file, and values of coefficients beside it as NAME.npy, instead of printing it
+    /// Write it to this file, and values of coefficients beside it (of back.toml as back-NAME.npy), instead of printing it
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
@@ -47,6 +47,9 @@ pub fn run(args: &AdjointArgs) -> Result<(), Failure> {
     files.reads("FILE.toml", Some(&args.file))?;
     let description = Description::read(&args.file)?;
     let folder = args.file.parent().unwrap_or(Path::new(""));
+    for file in description.files() {
+        files.reads("the system", Some(&folder.join(file.as_str())))?;
+    }
     let system = System::new(&description, folder)?;
     let steps = args.steps.unwrap_or(system.steps());
     let mut by = By::default();
@@ -63,12 +66,13 @@ pub fn run(args: &AdjointArgs) -> Result<(), Failure> {
     for what in &adjoint.constants {
         warn(&format!("'{what}' has no derivative, and is taken for constant"));
     }
-    let Some(path) = &args.write else { return Ok(print(&adjoint.file())?) };
+    let Some(path) = &args.write else { return printed(&adjoint) };
     let output = files.writes("--write", Some(path))?.expect("a file is named");
     let beside = path.parent().unwrap_or(Path::new(""));
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut arrays = Vec::new();
     for (name, grid) in &adjoint.arrays {
-        let path = beside.join(format!("{name}.npy"));
+        let path = beside.join(Adjoint::array_file(&stem, name));
         let output = files.writes("--write", Some(&path))?.expect("a file is named");
         arrays.push((output, grid));
     }
@@ -77,5 +81,17 @@ pub fn run(args: &AdjointArgs) -> Result<(), Failure> {
         let read = |region| Ok::<_, Error>(grid.read(region));
         npy::stage(output, grid.shape, grid.dtype(), points, read)?.publish()?;
     }
-    Ok(output.write(|to| to.write_all(adjoint.file().as_bytes()))?)
+    Ok(output.write(|to| to.write_all(adjoint.file(&stem).as_bytes()))?)
+}
+
+/// Prints it, with the names of files that only `--write` writes.
+fn printed(adjoint: &Adjoint) -> Result<(), Failure> {
+    const STEM: &str = "adjoint";
+    for (name, _) in &adjoint.arrays {
+        let file = Adjoint::array_file(STEM, name);
+        print(&format!(
+            "# {file}: values of the coefficient {name}, which --write {STEM}.toml writes\n"
+        ))?;
+    }
+    Ok(print(&adjoint.file(STEM))?)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Expressions of expressions, in which zeros and ones that derivatives leave are taken away.
 
-use crate::expression::{Function, Node};
+use crate::expression::{Array, Function, Node};
 
 /// A number.
 pub fn number(value: f64) -> Node {
@@ -93,6 +93,48 @@ pub fn sum(mut parts: Vec<Node>) -> Node {
         parts = sums;
     }
     parts.pop().unwrap_or(Node::Number(0.0))
+}
+
+/// A condition without which it is 0, and what it is where that holds; nothing if there is none. `named` says what stands behind the
+/// name of an array that is read at its own point.
+pub fn guarded<'a>(node: &Node, named: &dyn Fn(Array) -> Option<&'a Node>) -> Option<(Node, Node)> {
+    let both = |of: &dyn Fn(Node) -> Node, inner: &Node| {
+        guarded(inner, named).map(|(guard, inner)| (guard, of(inner)))
+    };
+    match node {
+        Node::Call(Function::If, parts) => {
+            let (guard, inner) = match (is(&parts[1], 0.0), is(&parts[2], 0.0)) {
+                (_, true) => (parts[0].clone(), &parts[1]),
+                (true, _) => (call(Function::Not, [parts[0].clone()]), &parts[2]),
+                _ => return None,
+            };
+            Some(match guarded(inner, named) {
+                Some((further, inner)) if further == guard => (guard, inner),
+                Some((further, inner)) => (call(Function::And, [guard, further]), inner),
+                None => (guard, inner.clone()),
+            })
+        }
+        Node::Call(Function::Negate, parts) => both(&negate, &parts[0]),
+        Node::Call(Function::Multiply, parts) => {
+            both(&|inner| times(inner, parts[1].clone()), &parts[0])
+                .or_else(|| both(&|inner| times(parts[0].clone(), inner), &parts[1]))
+        }
+        Node::Call(Function::Divide, parts) => {
+            both(&|inner| over(inner, parts[1].clone()), &parts[0])
+        }
+        Node::Call(sign @ (Function::Add | Function::Subtract), parts) => {
+            let [first, second] = [guarded(&parts[0], named)?, guarded(&parts[1], named)?];
+            Some(match first.0 == second.0 {
+                true => (first.0, call(*sign, [first.1, second.1])),
+                false => (call(Function::Or, [first.0, second.0]), node.clone()),
+            })
+        }
+        Node::Read(array) => {
+            let (guard, _) = guarded(named(*array)?, named)?;
+            Some((guard, node.clone()))
+        }
+        _ => None,
+    }
 }
 
 /// It as a product of what has one value for all points of a step, and the rest.

@@ -13,12 +13,13 @@ use crate::parts::Recorded;
 use crate::start::StartValues;
 use problem::Error;
 
-/// The adjoint of so many steps.
+/// The adjoint of so many steps of a system, in which constants of the system that was asked for may be coefficients. Sources are those of
+/// the latter: one that is made of such a constant is a part of an equation in the former.
 ///
 /// # Errors
 /// Something that has no adjoint here.
 pub fn build(
-    system: &System,
+    (system, asked): (&System, &System),
     by: &By,
     (first, steps): (usize, usize),
     misfit: &Misfit,
@@ -81,7 +82,7 @@ pub fn build(
     }
     // Where other equations read a field after the step, a source changes them, too.
     let mut at_sources = BTreeMap::new();
-    for source in &system.sources {
+    for source in &asked.sources {
         let field = source.field;
         let Some(after) = reverse.after.get(&field).cloned() else { continue };
         let of_state = adjoints[field][0];
@@ -103,8 +104,9 @@ pub fn build(
     let last = (first + count).saturating_sub(1);
     let beginning = StartValues::new(system)?;
     let files = Vec::new();
-    let own_names = Vec::new();
-    let mut making = Making { reverse, last, beginning, names: BTreeMap::new(), own_names, files };
+    let (own_names, tables) = Default::default();
+    let names = BTreeMap::new();
+    let mut making = Making { reverse, asked, last, beginning, names, own_names, tables, files };
     making.name();
     making.write((nexts, gradients, adjoints, at_sources), &wanted, by, (first, count), misfit)
 }
@@ -127,11 +129,20 @@ fn check(system: &System) -> Result<(), Error> {
         return Err(refused("solid points have no adjoint yet".into()));
     }
     let mut wrong = None;
-    system.visit(|node| match node {
+    let mut see = |node: &Node| match node {
         Node::Total(_) => wrong = Some("a total in an equation has no adjoint yet"),
         Node::Solve(..) => wrong = Some("a solve has no adjoint yet"),
         _ => (),
-    });
+    };
+    system.visit(&mut see);
+    system.sources.iter().for_each(|source| source.add.visit(&mut see));
+    system.side_values.iter().for_each(|value| value.visit(&mut see));
+    system.recorded_works().into_iter().for_each(|it| system.works[it].value.visit(&mut see));
+    for trace in &system.traces {
+        if let Recorded::Expression(node, _) = &trace.of {
+            node.visit(&mut see);
+        }
+    }
     match wrong {
         Some(what) => Err(refused(what.into())),
         None => Ok(()),

@@ -4,9 +4,24 @@
 use super::algebra::{add, call, choose, negate, number, over, power, sum, times};
 use crate::expression::{Function, Node};
 
+/// As [`pulled`], of an adjoint that counts only where a condition holds, and is 0 elsewhere: elsewhere the results are 0, too, also where
+/// the derivative is no number.
+pub fn pulled_where(
+    guard: Option<Node>,
+    function: Function,
+    arguments: &[Node],
+    adjoint: &Node,
+) -> Vec<Node> {
+    let parts = pulled(function, arguments, adjoint).into_iter();
+    match guard {
+        None => parts.collect(),
+        Some(guard) => parts.map(|part| choose(guard.clone(), part, number(0.0))).collect(),
+    }
+}
+
 /// What a change of each argument of a function makes of `adjoint`, what counts how much of its value: `adjoint` times the
 /// derivative by that argument. Of what has none (steps, conditions) it is 0; of two branches it is that of the one that is taken.
-pub fn pulled(function: Function, arguments: &[Node], adjoint: &Node) -> Vec<Node> {
+fn pulled(function: Function, arguments: &[Node], adjoint: &Node) -> Vec<Node> {
     let a = || arguments[0].clone();
     let b = || arguments[1].clone();
     let own = || adjoint.clone();
@@ -28,7 +43,10 @@ pub fn pulled(function: Function, arguments: &[Node], adjoint: &Node) -> Vec<Nod
             let less = call(Function::Subtract, [b(), number(1.0)]);
             let base = times(b(), call(Function::Power, [a(), less]));
             let exponent = times(call(Function::Ln, [a()]), value());
-            vec![own_times(base), own_times(exponent)]
+            // Of 0 to a power above 0, which is 0 whatever the power is.
+            let is_nothing = call(Function::Equal, [a(), number(0.0)]);
+            let exponent = choose(is_nothing, nothing(), own_times(exponent));
+            vec![own_times(base), exponent]
         }
         Function::PowerOf(n) => {
             let n = f64::from(n);

@@ -8,9 +8,16 @@ use crate::description::{AtText, RecordText, StartText, StencilText, TableText};
 use crate::text::Text;
 
 impl Adjoint {
-    /// It as TOML. Values of coefficients are in files NAME.npy, with those of [`Adjoint::arrays`].
+    /// The file of the values of a coefficient, beside the adjoint's own file STEM.toml: STEM-NAME.npy.
     #[must_use]
-    pub fn file(&self) -> String {
+    pub fn array_file(stem: &str, name: &str) -> String {
+        format!("{stem}-{name}.npy")
+    }
+
+    /// It as TOML, of a file STEM.toml. Values of coefficients, those of [`Adjoint::arrays`], are in files of their own
+    /// ([`Adjoint::array_file`]), which whoever writes the file writes, too.
+    #[must_use]
+    pub fn file(&self, stem: &str) -> String {
         let of = &self.description;
         let mut to = String::new();
         let mut line = |text: String| writeln!(to, "{text}").expect("a string takes any text");
@@ -59,7 +66,7 @@ impl Adjoint {
             let name = own.name.as_str();
             let start = match &own.start {
                 StartText::Expression(text) | StartText::File(text) => text.as_str().to_owned(),
-                StartText::Values(_) => format!("{name}.npy"),
+                StartText::Values(_) => Self::array_file(stem, name),
             };
             let boundary = own.boundary.as_ref().map_or("zero", Text::as_str);
             line(format!("\n[coefficients.{name}]\nstart = {start:?}\nboundary = {boundary:?}"));

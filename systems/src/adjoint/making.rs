@@ -17,22 +17,21 @@ use crate::parts::{Recorded, Start};
 use crate::sides::later;
 use crate::start::StartValues;
 use crate::text::Text;
-use problem::{Error, Grid};
+use problem::{Dtype, Error, Grid};
 
 /// An adjoint system in the making.
 pub struct Making<'a> {
     pub reverse: Reverse<'a>,
+    /// The system that was asked for, with constants in the places of coefficients that the reversed one may have.
+    pub asked: &'a System,
     /// The step that the adjoint's first one goes back over.
     pub last: usize,
     pub beginning: StartValues,
     pub names: BTreeMap<Array, String>,
     pub own_names: Vec<String>,
+    /// The names of the system's tables, and of those of what is sought by what each receiver records.
+    pub tables: Vec<String>,
     pub files: Vec<(String, Arc<Grid>)>,
-}
-
-/// The name of the table of what is sought by what a receiver records.
-fn residual(receiver: usize) -> String {
-    format!("residual_{receiver}")
 }
 
 /// The next values of fields, the fields of gradients, of each field those of its levels, and what is recorded where sources are.
@@ -66,6 +65,9 @@ impl Making<'_> {
         }
         let stencils = (0..self.reverse.stencils.len()).map(|it| names.like(&format!("s{it}")));
         self.own_names = stencils.collect();
+        let tables = (0..system.tables.len()).map(|number| format!("table_{number}"));
+        let residuals = (0..system.traces.len()).map(|number| format!("residual_{number}"));
+        self.tables = tables.chain(residuals).map(|wanted| names.like(&wanted)).collect();
     }
 
     /// The arrays that these expressions read, with those that these are computed from.
@@ -128,7 +130,11 @@ impl Making<'_> {
             "" => "An adjoint".to_owned(),
             title => format!("The adjoint of: {title}"),
         };
-        description.dtype = system.dtype;
+        // Sums of many steps, and small adjoints, are lost in 16 bits.
+        description.dtype = match system.dtype {
+            Dtype::F16 | Dtype::Bf16 => Dtype::F32,
+            dtype => dtype,
+        };
         let spacing = &system.spacing[3 - dims..];
         description.spacing =
             spacing.iter().map(|it| Text::new("the spacing", &format!("{it:?}"))).collect();
@@ -169,8 +175,8 @@ impl Making<'_> {
             let boundary = self.around(self.reverse.own(*array).expect("it is its own").periodic);
             description = description.field(own.boundary(&boundary));
         }
-        for (name, table) in self.table_names().into_iter().zip(&system.tables) {
-            let text = (Text::new("a name", &name), TableText::Points(table.clone()));
+        for (name, table) in self.tables.iter().zip(&system.tables) {
+            let text = (Text::new("a name", name), TableText::Points(table.clone()));
             description.tables.push(text);
         }
         description = self.sources(description, &adjoints, steps, misfit)?;
@@ -200,7 +206,7 @@ impl Making<'_> {
                 first + steps
             ))
         })?;
-        let source_count = system.shares.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
+        let source_count = system.source_places;
         Ok(Adjoint {
             description,
             system: checked,
@@ -215,12 +221,6 @@ impl Making<'_> {
         })
     }
 
-    fn table_names(&self) -> Vec<String> {
-        let system = self.reverse.system;
-        let own = (0..system.tables.len()).map(|number| format!("table_{number}"));
-        own.chain((0..system.traces.len()).map(residual)).collect()
-    }
-
     /// An expression as text, with the times that it had.
     fn text(&self, node: &Node, of: Array) -> Result<String, Error> {
         let node = backwards(node, 0.0, self.last, &self.reverse.system.clock);
@@ -232,9 +232,9 @@ impl Making<'_> {
             refused(format!("the equation of '{name}' needs {what}, which has no adjoint yet"))
         };
         let name = |array: Array| self.names[&array].clone();
-        let tables = self.table_names();
+        let tables = &self.tables;
         let dims = self.reverse.system.shape.dims();
-        let writer = Writer { array: &name, stencils: &self.own_names, tables: &tables, dims };
+        let writer = Writer { array: &name, stencils: &self.own_names, tables, dims };
         writer.text(&node).map_err(told)
     }
 
@@ -247,11 +247,10 @@ impl Making<'_> {
             backwards(&node, 0.0, self.last, &system.clock)
         };
         let name = |array: Array| self.names[&array].clone();
-        let tables = self.table_names();
         let writer = Writer {
             array: &name,
             stencils: &self.own_names,
-            tables: &tables,
+            tables: &self.tables,
             dims: system.shape.dims(),
         };
         let text = writer.boundary(&boundary, system.spacing, &expression);
@@ -287,7 +286,7 @@ impl Making<'_> {
                         let writer = Writer {
                             array: &no_array,
                             stencils: &[],
-                            tables: &self.table_names(),
+                            tables: &self.tables,
                             dims: self.reverse.system.shape.dims(),
                         };
                         let text = writer.text(node).map_err(|what| {
@@ -331,10 +330,10 @@ impl Making<'_> {
                 values.truncate(1);
             }
             let arguments = (0..values.len()).map(|step| step as f64).collect();
-            let name = residual(number);
+            let name = &self.tables[system.tables.len() + number];
             let table = TableText::Points(Table { arguments, values });
             if steps > 0 {
-                description.tables.push((Text::new("a name", &name), table));
+                description.tables.push((Text::new("a name", name), table));
                 let Recorded::Receivers(parts) = &trace.of else { continue };
                 for (receiver, weight) in parts {
                     let receiver = &system.receivers[*receiver];
@@ -359,7 +358,7 @@ impl Making<'_> {
         let dims = system.shape.dims();
         let [_, ny, nx] = system.shape.extents();
         let mut sources = Vec::new();
-        for (source, (number, weight)) in system.sources.iter().zip(&system.shares) {
+        for (source, (number, weight)) in self.asked.sources.iter().zip(&self.asked.shares) {
             let [z, y, x] = source.at;
             let index = (z * ny + y) * nx + x;
             let kept = system.fields[source.field].kept;

@@ -18,6 +18,7 @@ mod reverse;
 pub mod schedule;
 mod text;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::checked::System;
@@ -146,6 +147,12 @@ impl Adjoint {
         let origin = system.source.as_deref();
         let known = origin.iter().flat_map(|origin| &origin.description.coefficients);
         let known: Vec<&str> = known.map(|it| it.name.as_str()).collect();
+        let mut asked = BTreeSet::new();
+        for name in by.coefficients.iter().chain(&by.parameters) {
+            if !asked.insert(name) {
+                return Err(refused(format!("'{name}' is asked for twice: name it once")));
+            }
+        }
         for name in &by.coefficients {
             if !known.contains(&name.as_str()) {
                 return Err(refused(format!("there is no coefficient '{name}'")));
@@ -155,7 +162,7 @@ impl Adjoint {
             true => None,
             false => Some(parameters::as_coefficients(system, &by.parameters)?),
         };
-        build::build(with.as_ref().unwrap_or(system), by, (first, steps), misfit)
+        build::build((with.as_ref().unwrap_or(system), system), by, (first, steps), misfit)
     }
 }
 

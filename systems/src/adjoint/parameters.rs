@@ -9,6 +9,7 @@ use crate::description::{CoefficientText, StartText};
 use crate::expression::names_in;
 use crate::text::Text;
 use problem::Error;
+use problem::boundary::Side;
 
 /// The system with coefficients of one value in the places of these constants. Constants that are made of them are written out.
 ///
@@ -40,7 +41,7 @@ pub fn as_coefficients(system: &System, names: &[String]) -> Result<System, Erro
         description.coefficients.push(CoefficientText {
             name: Text::new("a name", name),
             start: StartText::Expression(Text::new("a parameter", &format!("{value:?}"))),
-            boundary: None,
+            boundary: Some(Text::new("a boundary", &goes_on(system))),
         });
     }
     let mut constants = Vec::new();
@@ -56,9 +57,21 @@ pub fn as_coefficients(system: &System, names: &[String]) -> Result<System, Erro
     description.constants = constants;
     let told = names.join("', '");
     let found = System::new(&description, &origin.folder);
+    let found = found.map(|found| found.with_clock_of(Some(system.clock)));
     found.map_err(|error| {
         refused(format!(
             "'{told}' is needed as a number, and a gradient is taken of what equations read: {error}"
         ))
     })
+}
+
+/// The sides of what has one value everywhere: beside fields that are all periodic along an axis it is periodic, too, for a stencil reads both.
+fn goes_on(system: &System) -> String {
+    let along = (3 - system.shape.dims()..3).map(|axis| {
+        let is_periodic =
+            system.fields.iter().all(|field| field.boundary.sides[axis][0] == Side::Periodic);
+        let kind = if is_periodic { "periodic" } else { "edge" };
+        format!("{}:{kind}", ["z", "y", "x"][axis])
+    });
+    along.collect::<Vec<_>>().join(",")
 }

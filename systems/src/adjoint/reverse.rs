@@ -9,8 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::algebra::{call, number, split, sum, times};
-use super::derivative::{constant, pulled};
+use super::algebra::{call, guarded, number, split, sum, times};
+use super::derivative::{constant, pulled_where};
 use super::fold::{At, Offset};
 use crate::checked::System;
 use crate::expression::{Array, Function, Node, Type};
@@ -248,15 +248,15 @@ impl<'a> Reverse<'a> {
             };
             self.note_constants(*function, arguments);
             let mut known = arguments.clone();
+            let mut guard = None;
+            if let Some((condition, inner)) = self.guarded(&value) {
+                (guard, value) = (Some(condition), inner);
+            }
             if path.is_none() {
                 value = self.named(&value, "adjoint_of_a_part");
-                for (argument, wanted) in known.iter_mut().zip(function.takes()) {
-                    if *wanted == Type::Number {
-                        *argument = self.named(argument, "part");
-                    }
-                }
+                self.named_arguments(*function, &mut known);
             }
-            let parts = pulled(*function, &known, &value);
+            let parts = pulled_where(guard, *function, &known, &value);
             for (argument, value) in arguments.iter().zip(parts) {
                 match left.iter_mut().find(|(_, known, _)| known == argument) {
                     Some((_, _, parts)) => parts.push(value),
@@ -289,6 +289,22 @@ impl<'a> Reverse<'a> {
         let reach = [false; 3];
         let array = self.around_named(rest, (name, self.usual), reach);
         times(factor, Node::Read(array))
+    }
+
+    /// Names large numbers that a function of values at a point is made of, also within conditions.
+    fn named_arguments(&mut self, function: Function, arguments: &mut [Node]) {
+        for (argument, wanted) in arguments.iter_mut().zip(function.takes()) {
+            match argument {
+                argument if *wanted == Type::Number => *argument = self.named(argument, "part"),
+                Node::Call(function, within) => self.named_arguments(*function, within),
+                _ => (),
+            }
+        }
+    }
+
+    /// Where an adjoint at a point counts, if that is not everywhere, and what it is there.
+    fn guarded(&self, value: &Node) -> Option<(Node, Node)> {
+        guarded(value, &|array| self.own(array).and_then(|own| own.value.as_ref()))
     }
 
     /// Notes what has no derivative, and changes with values.

@@ -16,6 +16,7 @@ use problem::{Error, Grid};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+mod cases;
 mod runs;
 
 /// Cases, unless `SYSTEM_CASES` says more.
@@ -251,7 +252,7 @@ fn any_smooth_system_passes_the_test_of_taylor() {
             Ok(found) => found,
             Err(error) => {
                 refused(seed, &error, &description);
-                return [0, 1];
+                return [0, 1, 0, 0];
             }
         };
         let [mut slope, _] = dot(grids(&direction.start), grids(&found.start));
@@ -289,11 +290,24 @@ fn any_smooth_system_passes_the_test_of_taylor() {
             let most = all.iter().map(|pair| pair[1]).fold(0.0, f64::max);
             assert!(most < 1e-3 * (1.0 + value), "seed {seed}: {all:?}");
         }
-        [usize::from(rate(0).is_some_and(|first| (first - 1.0).abs() < 0.1)), 0]
+        let is_first = rate(0).is_some_and(|first| (first - 1.0).abs() < 0.1);
+        let mut by_coefficients = found.coefficients.iter().flat_map(|(_, grid)| values(grid));
+        let counts = [
+            found.parameters.iter().any(|(_, by_k)| *by_k != 0.0),
+            by_coefficients.any(|value| value != 0.0),
+        ];
+        [usize::from(is_first), 0, usize::from(counts[0]), usize::from(counts[1])]
     };
     let cases = cases() / 2;
-    let found: Vec<[usize; 2]> = (0..cases).into_par_iter().map(of_case).collect();
-    let [first, refused] = [0, 1].map(|of| found.iter().map(|it| it[of]).sum::<usize>());
-    println!("{cases} smooth systems, {refused} refused, {first} with a first slope of 1");
+    let found: Vec<[usize; 4]> = (0..cases).into_par_iter().map(of_case).collect();
+    let sums = [0, 1, 2, 3].map(|of| found.iter().map(|it| it[of]).sum::<usize>());
+    let [first, refused, by_constants, by_coefficients] = sums;
+    println!(
+        "{cases} smooth systems, {refused} refused, {first} with a first slope of 1; \
+         {by_constants} change with a constant, {by_coefficients} with a coefficient"
+    );
     assert!(refused as u64 * 4 <= cases, "{refused} are refused");
+    // Where points are kept, which a coefficient says, no coefficient is changed.
+    let told = format!("{by_constants} and {by_coefficients} of {cases}");
+    assert!(by_constants as u64 * 4 >= cases && by_coefficients as u64 * 20 >= cases, "{told}");
 }

@@ -770,3 +770,31 @@ fn the_adjoint_of_a_system_is_a_system() {
          help: the page docs/gradients.md lists what is differentiated, and what is not",
     );
 }
+
+/// Values of coefficients are written beside an adjoint's file, under its name, and never in the place of a file that the system reads.
+#[test]
+fn the_adjoint_of_a_system_replaces_none_of_its_files() {
+    let text = |file: &str| {
+        format!(
+            "[grid]\nsize = [12]\n\n[time]\ndt = 0.1\nsteps = 5\n\n\
+             [stencils]\nlaplace = {{ derivative = \"xx\", order = 2 }}\n\n\
+             [coefficients.c]\nstart = \"{file}\"\n\n\
+             [fields.u]\nstart = \"cos(x)\"\nnext = \"u + dt*c*laplace(u)\"\n"
+        )
+    };
+    let folder = folder(&text("c.npy"));
+    folder.write("c.npy", &[12], &[0.75f32; 12]);
+    let before = fs::read(folder.path("c.npy")).unwrap();
+    let printed = folder.succeed("adjoint wave.toml").stdout;
+    assert!(printed.starts_with("# adjoint-c.npy: values of the coefficient c"), "{printed}");
+    folder.succeed("adjoint wave.toml --write back.toml");
+    assert_eq!(fs::read(folder.path("c.npy")).unwrap(), before);
+    let written = fs::read_to_string(folder.path("back.toml")).unwrap();
+    assert!(written.contains("start = \"back-c.npy\""), "{written}");
+    let run = folder.succeed("run back.toml");
+    assert!(run.stdout.contains("verified   steps 1, 3, 5"), "{}", run.stdout);
+    fs::write(folder.path("wave.toml"), text("back-c.npy")).unwrap();
+    let outcome = folder.host("adjoint wave.toml --write back.toml");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("back-c.npy"), "{}", outcome.stderr);
+}
