@@ -13,12 +13,12 @@ pub mod cli;
 #[doc = include_str!("../../docs/library.md")]
 struct Page;
 
-/// Likewise.
+/// The examples of the page on systems, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/systems.md")]
 struct SystemsPage;
 
-/// Likewise.
+/// The examples of the page on gradients, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/gradients.md")]
 struct GradientsPage;

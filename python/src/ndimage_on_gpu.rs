@@ -134,7 +134,7 @@ impl Filters {
     /// Filters an array at an address into one at another.
     ///
     /// # Safety
-    /// That of [`OnDevice::queue`], for these extents and types.
+    /// The contract of [`OnDevice::queue`], for these extents and types.
     unsafe fn run(
         &mut self,
         filter: Filter,

@@ -144,7 +144,7 @@ impl DeviceBytes {
     /// As [`super::DeviceArray::new`] has it, or the device refuses.
     ///
     /// # Safety
-    /// That of [`super::DeviceArray::new`], with values of so many bytes.
+    /// The contract of [`super::DeviceArray::new`], with values of so many bytes.
     pub unsafe fn packed(
         number: i32,
         address: u64,

@@ -250,7 +250,7 @@ impl<V: Number> Coming<V> {
     /// None.
     const NOTHING: Self = Self { bits: [V::NOTHING; OUTPUTS as usize], inside: 0 };
 
-    /// Those of rows from `first` on, below `end`; `column` is one of the array, or [`OUTSIDE`].
+    /// Loads the values of rows from `first` on, below `end`; `column` is one of the array, or [`OUTSIDE`].
     ///
     /// # Safety
     /// The table has the rows.

@@ -89,7 +89,7 @@ unsafe fn word(kind: Kind, from: *const u8, at: usize) -> u32 {
 pub trait Number: Real {
     /// The bits of a value of an array.
     type Bits: Copy;
-    /// Those of zero.
+    /// The bits of zero.
     const NOTHING: Self::Bits;
     /// Arrays of this type.
     const OWN: Kind;

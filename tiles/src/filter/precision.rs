@@ -38,7 +38,7 @@ pub enum Order {
     Any,
     /// Any, but scipy's where that may decide what is cut off. For each stage the most that the order changes a sum by.
     Checked(Vec<f64>),
-    /// That of scipy.
+    /// The order of scipy.
     Scipy,
 }
 
