@@ -219,7 +219,9 @@ def checked(tmp_path, text):
     path.write_text(text)
     folder = pathlib.Path(stencil.__file__).parent
     before = dict(os.environ)
-    os.environ["MYPYPATH"] = str(folder.parent)
+    # Where packages are installed mypy looks by itself, and refuses to be told.
+    if folder.parent.name != "site-packages":
+        os.environ["MYPYPATH"] = str(folder.parent)
     try:
         told, failed, _ = api.run([str(path), "--strict", "--no-color-output", "--hide-error-context",
                                    "--cache-dir", str(tmp_path), "--python-executable", sys.executable])  # fmt: skip

@@ -26,7 +26,7 @@ const DEPENDENCY: &str = "numpy>=1.24";
 /// The package's licences, in the folder that the wheel is made of while it is made.
 const LICENCES: &str = "python/stencil/LICENCES.txt";
 /// Folders that a trial makes.
-const TRIED: [&str; 4] = ["unpacked", "venv", "cache", "tests"];
+const TRIED: [&str; 5] = ["unpacked", "venv", "cache", "tests", "examples"];
 /// Where Rust, C compilers and CUDA are found besides by PATH.
 const VARIABLES: [&str; 10] = [
     "CARGO_HOME",
@@ -126,15 +126,16 @@ fn check(wheel: &Path, folder: &Path) -> Result<()> {
     let with_tests = format!("{}[test]", wheel.display());
     step::run("what tests need", python().args(["-m", "pip", "install", "--quiet", &with_tests]))?;
     // Beside the tests there is no package without its library.
-    copy_tests(&folder.join("tests"))?;
+    copy_files("python/tests", &folder.join("tests"))?;
+    copy_files("python/examples", &folder.join("examples"))?;
     let arguments = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "tests"];
     step::run("tests of the wheel", python().args(arguments))
 }
 
-/// The tests in Python alone.
-fn copy_tests(folder: &Path) -> Result<()> {
+/// The files of one folder into another one.
+fn copy_files(from: &str, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
-    for entry in fs::read_dir("python/tests")? {
+    for entry in fs::read_dir(from)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
             fs::copy(entry.path(), folder.join(entry.file_name()))?;
