@@ -85,7 +85,8 @@ pub struct ImportedArray {
 
 /// An array of a GPU as its producer describes it.
 pub struct Described {
-    pub number: i32,
+    /// Kind and number.
+    pub device: (i32, i32),
     pub address: u64,
     pub extents: Vec<usize>,
     /// In values; none of an array in C order.
@@ -101,7 +102,6 @@ pub struct Described {
 /// Asks whoever has an array on a GPU for it, once its work on it is ordered before that of the default stream.
 pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<Described> {
     let py = array.py();
-    let refused = |text: String| errors::input(py, &text, help::TO_HOST);
     let named = [("stream", DEFAULT_STREAM)].into_py_dict(py)?;
     named.set_item("max_version", VERSION)?;
     let method = array.getattr("__dlpack__")?;
@@ -113,7 +113,21 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
         }
         other => other?,
     };
-    let capsule = capsule.cast_into::<PyCapsule>().map_err(PyErr::from)?;
+    let described = read(&capsule.cast_into::<PyCapsule>().map_err(PyErr::from)?)?;
+    let (kind, own) = described.device;
+    if (kind, own) != (device, number) {
+        let text = format!(
+            "the array says that it lies on device {number} of kind {device}, and gives one of device {own} of kind \
+             {kind}"
+        );
+        return Err(errors::input(py, &text, help::TO_HOST));
+    }
+    Ok(described)
+}
+
+/// What a capsule says of the array in it.
+pub fn read(capsule: &Bound<'_, PyCapsule>) -> PyResult<Described> {
+    let refused = |text: String| errors::input(capsule.py(), &text, help::TO_HOST);
     let mut flags = 0;
     let tensor = if capsule.is_valid_checked(Some(OLD)) {
         let pointer = capsule.pointer_checked(Some(OLD))?;
@@ -136,13 +150,6 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
     } else {
         return Err(refused("what `__dlpack__` gave is no array that nobody has taken yet".into()));
     };
-    let Device { kind, number: own } = tensor.device;
-    if (kind, own) != (device, number) {
-        return Err(refused(format!(
-            "the array says that it lies on device {number} of kind {device}, and gives one of device {own} of kind \
-             {kind}"
-        )));
-    }
     let DataType { code, bits, lanes } = tensor.dtype;
     let axes = usize::try_from(tensor.axes).unwrap_or(0);
     let all = |values: *const i64| match axes {
@@ -152,7 +159,7 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
     };
     let extents = all(tensor.shape).iter().map(|extent| usize::try_from(*extent).unwrap_or(0));
     let described = Described {
-        number,
+        device: (tensor.device.kind, tensor.device.number),
         address: tensor.data as u64 + tensor.byte_offset,
         extents: extents.collect(),
         strides: (!tensor.strides.is_null()).then(|| all(tensor.strides).to_vec()),
@@ -166,8 +173,8 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
 /// An array of a type that steps are computed with.
 pub fn take(array: &Bound<'_, PyAny>, device: (i32, i32)) -> PyResult<ImportedArray> {
     let py = array.py();
-    let Described { number, address, extents, strides, dtype, capsule, .. } =
-        describe(array, device)?;
+    let Described { address, extents, strides, dtype, capsule, .. } = describe(array, device)?;
+    let number = device.1;
     let dtype = match dtype {
         (2, 16, 1) => Dtype::F16,
         (2, 32, 1) => Dtype::F32,

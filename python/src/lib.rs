@@ -40,6 +40,7 @@ fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recipe::outline, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::dtype_name, module)?)?;
     module.add_function(wrap_pyfunction!(ndimage::filter, module)?)?;
+    module.add_class::<ndimage_on_gpu::DeviceFilter>()?;
     module.add_class::<ndimage_on_gpu::DeviceInput>()?;
     module.add_function(wrap_pyfunction!(ndimage_on_gpu::filter_on_gpu, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;

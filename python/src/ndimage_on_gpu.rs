@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `stencil.ndimage` computes of arrays of a GPU: by kernels that read an array where it lies, and write another one. They,
-//! and the tables of what was filtered last, are kept by a thread of the process.
+//! and the tables of what was filtered last, are kept by the process.
+//!
+//! Where the streams of both arrays are known, a filter is queued between their work and nobody waits. Else it waits for all work of
+//! the GPU, and its caller for the filter.
 
 #![allow(unsafe_code, reason = "arrays that other libraries own")]
 
+use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use stencil::Error;
-use stencil::device::cuda::{give_back, settle};
-use stencil::device::{Device, DeviceBytes, Gpu};
+use stencil::device::cuda::{Here, give_back, settle};
+use stencil::device::{DeviceBytes, Gpu};
 use stencil::filter::{Kind, OnDevice};
 use tiles::filter::Filter;
 
 use crate::device_array::DeviceArray;
 use crate::dlpack::{self, CUDA, Described};
 use crate::errors;
-use crate::worker::{self, Worker};
 
 /// Filters whose tables are kept, at most.
 const MOST: usize = 32;
@@ -33,6 +36,8 @@ pub struct DeviceInput {
     kind: Kind,
     address: u64,
     is_writable: bool,
+    /// The stream that its owner's work on it is in, if that is known.
+    stream: Option<u64>,
     /// A copy in C order, if its owner has it otherwise.
     copy: Option<Arc<DeviceBytes>>,
     /// Keeps the array of its owner.
@@ -41,17 +46,21 @@ pub struct DeviceInput {
 
 #[pymethods]
 impl DeviceInput {
-    /// Of an array that gives itself by DLPack.
+    /// Of an array that gives itself by DLPack, or a capsule of one and the stream of its owner's work.
     #[new]
-    fn new(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(array: &Bound<'_, PyAny>, stream: Option<u64>) -> PyResult<Self> {
         let py = array.py();
-        let device: (i32, i32) = array.call_method0("__dlpack_device__")?.extract()?;
+        let described = match array.cast::<PyCapsule>() {
+            Ok(capsule) => dlpack::read(capsule)?,
+            Err(_) => dlpack::describe(array, array.call_method0("__dlpack_device__")?.extract()?)?,
+        };
+        let Described { device, address, extents, strides, dtype, is_writable, capsule } =
+            described;
         if device.0 != CUDA {
             let text = format!("an array on device {device:?} of DLPack is none of a GPU");
             return Err(errors::input(py, &text, "give an array that lies on a CUDA device"));
         }
-        let Described { number, address, extents, strides, dtype, is_writable, capsule } =
-            dlpack::describe(array, device)?;
+        let number = device.1;
         let (code, bits, lanes) = dtype;
         let known = Kind::from_dlpack((code, bits)).filter(|_| lanes == 1);
         let Some(kind) = known else {
@@ -66,8 +75,7 @@ impl DeviceInput {
         }
         let (at, given) = (extents.clone(), strides.clone());
         let pack = move |_: &mut Filters| {
-            // SAFETY: the producer gave such an array, which the capsule keeps, after having the default stream wait for
-            // its own work on it.
+            // SAFETY: the producer gave such an array, which the capsule keeps; a copy waits for all work of the GPU.
             unsafe { DeviceBytes::packed(number, address, &at, given.as_deref(), kind.bytes()) }
         };
         let needs_copy = strides.is_some_and(|strides| !is_packed(&extents, &strides));
@@ -75,13 +83,14 @@ impl DeviceInput {
             let text = format!("an array of {} axes that does not lie in C order", extents.len());
             return Err(errors::input(py, &text, CONTIGUOUS));
         }
-        let copy = if needs_copy || number != 0 { filters(py)?.ask(py, pack)? } else { None };
+        let copy = if needs_copy || number != 0 { filters(py, pack)? } else { None };
         let address = copy.as_ref().map_or(address, DeviceBytes::address);
         Ok(Self {
             extents,
             kind,
             address,
             is_writable,
+            stream,
             copy: copy.map(Arc::new),
             _capsule: capsule,
         })
@@ -98,6 +107,16 @@ impl DeviceInput {
     fn dtype(&self) -> &'static str {
         self.kind.name()
     }
+
+    /// Whether it has memory in common with another one.
+    fn overlaps(&self, other: &Self) -> bool {
+        let range = |of: &Self| {
+            let bytes = of.extents.iter().product::<usize>() * of.kind.bytes();
+            (of.address, of.address + bytes as u64)
+        };
+        let ((begin, end), (from, to)) = (range(self), range(other));
+        begin < to && from < end
+    }
 }
 
 fn is_packed(extents: &[usize], strides: &[i64]) -> bool {
@@ -112,64 +131,94 @@ fn is_packed(extents: &[usize], strides: &[i64]) -> bool {
 /// The GPU, and what is kept of filters, the least recently used first.
 struct Filters {
     gpu: Gpu,
-    kept: Vec<(Filter, [Kind; 2], OnDevice)>,
+    kept: Vec<(Arc<Filter>, [Kind; 2], OnDevice)>,
+    /// For values between two steps of a filter. Steps follow one another on the GPU, so that all filters share it.
+    between: Option<DeviceBytes>,
 }
 
-/// The thread that computes. Whoever has it locked has Python's lock, too, so that no `fork` finds it locked.
-static FILTERS: Mutex<Option<Arc<Worker<Filters>>>> = Mutex::new(None);
+/// What the process keeps, and which process that is.
+struct Kept {
+    filters: Filters,
+    process: u32,
+}
 
-/// The thread, started by the first who asks.
-fn filters(py: Python<'_>) -> PyResult<Arc<Worker<Filters>>> {
-    let known = FILTERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(known) = known.filter(|known| known.is_alive()) {
-        return Ok(known);
+// SAFETY: whatever it shares with others lies in it, and it is used by one thread at a time, whose context is the GPU's meanwhile.
+unsafe impl Send for Kept {}
+
+/// Whoever has it locked has Python's lock, too, so that no `fork` finds it locked.
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+
+/// Does something with the GPU's filters, in this thread.
+fn filters<R>(py: Python<'_>, task: impl FnOnce(&mut Filters) -> Result<R, Error>) -> PyResult<R> {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.as_ref().is_some_and(|kept| kept.process != std::process::id()) {
+        // What a copy of the process by fork has of its parent's GPU is nobody's.
+        mem::forget(kept.take());
     }
-    let started =
-        Worker::start(py, |_| Ok(Filters { gpu: Gpu::open()?, kept: Vec::new() })).map(Arc::new)?;
-    *FILTERS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&started));
-    Ok(started)
+    let outcome = Here::new().and_then(|_here| {
+        if kept.is_none() {
+            let filters = Filters { gpu: Gpu::open()?, kept: Vec::new(), between: None };
+            *kept = Some(Kept { filters, process: std::process::id() });
+        }
+        let kept = kept.as_mut().expect("it has just been made");
+        task(&mut kept.filters)
+    });
+    outcome.map_err(|error| errors::raised(py, &error))
 }
 
 impl Filters {
-    /// Filters an array at an address into one at another.
+    /// Queues a filter of an array at an address into one at another. What is not ordered by the arrays' streams has to be waited for:
+    /// before it, all work of the GPU, and after it, the GPU.
     ///
     /// # Safety
-    /// The contract of [`OnDevice::queue`], for these extents and types.
+    /// The contract of [`OnDevice::queue`], for these extents and types; streams are those of the GPU's context.
     unsafe fn run(
         &mut self,
-        filter: Filter,
+        filter: &Arc<Filter>,
         kinds: [Kind; 2],
         [from, to]: [u64; 2],
+        streams: &[u64],
     ) -> Result<(), Error> {
         self.prepare(filter, kinds)?;
-        let between = self.kept.last().map_or(0, |(.., prepared)| prepared.between());
-        let between = if between > 0 { Some(self.memory(between)?) } else { None };
-        // Whatever others may still do with memory that is used again, or is read.
-        settle()?;
+        let wanted = self.kept.last().map_or(0, |(.., prepared)| prepared.between());
+        if self.between.as_ref().map_or(0, DeviceBytes::bytes) < wanted {
+            // The driver waits for the work that uses it.
+            self.between = None;
+            self.between = Some(self.memory(wanted, DeviceBytes::allocate)?);
+        }
+        if streams.is_empty() {
+            // Whatever others may still do with memory that is used again, or is read.
+            settle()?;
+        }
         let Some((.., prepared)) = self.kept.last() else { return Ok(()) };
-        let at = between.as_ref().map_or(0, DeviceBytes::address);
+        let at = self.between.as_ref().map_or(0, DeviceBytes::address);
         // SAFETY: as the caller promises.
-        unsafe { prepared.queue(&self.gpu, [from, to], at)? };
-        self.gpu.wait()
+        unsafe {
+            streams.iter().try_for_each(|stream| self.gpu.come_after(*stream))?;
+            prepared.queue(&self.gpu, [from, to], at)?;
+            streams.iter().try_for_each(|stream| self.gpu.come_before(*stream))?;
+        }
+        Ok(())
     }
 
     /// Makes a filter the one that was used last.
-    fn prepare(&mut self, filter: Filter, kinds: [Kind; 2]) -> Result<(), Error> {
-        let known = self.kept.iter().position(|(kept, own, _)| (kept, own) == (&filter, &kinds));
+    fn prepare(&mut self, filter: &Arc<Filter>, kinds: [Kind; 2]) -> Result<(), Error> {
+        let is_it = |kept: &Arc<Filter>| Arc::ptr_eq(kept, filter) || kept == filter;
+        let known = self.kept.iter().position(|(kept, own, _)| *own == kinds && is_it(kept));
         if let Some(at) = known {
             self.kept[at..].rotate_left(1);
             return Ok(());
         }
-        let prepared = match OnDevice::new(&self.gpu, &filter, kinds) {
+        let prepared = match OnDevice::new(&self.gpu, filter, kinds) {
             Err(Error::GpuFull { .. }) => {
                 self.kept.clear();
                 give_back();
-                OnDevice::new(&self.gpu, &filter, kinds)?
+                OnDevice::new(&self.gpu, filter, kinds)?
             }
             other => other?,
         };
-        self.kept.push((filter, kinds, prepared));
-        let bytes = |kept: &[(Filter, [Kind; 2], OnDevice)]| {
+        self.kept.push((Arc::clone(filter), kinds, prepared));
+        let bytes = |kept: &[(Arc<Filter>, [Kind; 2], OnDevice)]| {
             kept.iter().map(|it| it.2.table_bytes()).sum::<usize>()
         };
         while self.kept.len() > 1 && (self.kept.len() > MOST || bytes(&self.kept) > MOST_BYTES) {
@@ -179,32 +228,55 @@ impl Filters {
     }
 
     /// Memory for a result, or for values between two.
-    fn memory(&mut self, bytes: usize) -> Result<DeviceBytes, Error> {
-        match DeviceBytes::reused(bytes) {
+    fn memory(
+        &mut self,
+        bytes: usize,
+        make: fn(usize) -> Result<DeviceBytes, Error>,
+    ) -> Result<DeviceBytes, Error> {
+        match make(bytes) {
             Err(Error::GpuFull { .. }) => {
                 // The one that is about to be used stays.
                 let last = self.kept.len().saturating_sub(1);
                 self.kept.drain(..last);
-                DeviceBytes::reused(bytes)
+                give_back();
+                make(bytes)
             }
             other => other,
         }
     }
 }
 
-/// Filters an array of a GPU into another one, or a new one of a type. The other arguments are those of `filter`.
+/// A filter, which the process may keep the tables of.
+#[pyclass(frozen, module = "stencil._stencil")]
+pub struct DeviceFilter {
+    filter: Arc<Filter>,
+}
+
+#[pymethods]
+impl DeviceFilter {
+    /// The arguments are those of `filter`, without the arrays.
+    #[new]
+    fn new(
+        folded: ([usize; 4], usize),
+        outside: ([String; 3], f64),
+        stages: Vec<super::ndimage::GivenStage>,
+    ) -> PyResult<Self> {
+        let filter = super::ndimage::filter_of(folded, outside, stages)?;
+        Ok(Self { filter: Arc::new(filter) })
+    }
+}
+
+/// Filters an array of a GPU into another one, or a new one of a type.
 #[pyfunction]
-#[pyo3(signature = (input, output, dtype, folded, outside, stages))]
+#[pyo3(signature = (input, output, dtype, filter))]
 pub fn filter_on_gpu(
     py: Python<'_>,
     input: &DeviceInput,
     output: Option<&DeviceInput>,
     dtype: &str,
-    folded: ([usize; 4], usize),
-    outside: ([String; 3], f64),
-    stages: Vec<super::ndimage::GivenStage>,
+    filter: &DeviceFilter,
 ) -> PyResult<Option<DeviceArray>> {
-    let filter = super::ndimage::filter_of(folded, outside, stages)?;
+    let filter = &filter.filter;
     let unknown = || {
         let text = format!("data type {dtype} not supported of arrays of a GPU");
         pyo3::exceptions::PyRuntimeError::new_err(text)
@@ -226,31 +298,43 @@ pub fn filter_on_gpu(
     }
     if points == 0 {
         let empty = || {
-            let memory = worker::once(py, |_| DeviceBytes::allocate(0))?;
+            let memory = filters(py, |_| DeviceBytes::allocate(0))?;
             Ok(DeviceArray::of(memory, input.extents.clone(), kind))
         };
         return if output.is_none() { empty().map(Some) } else { Ok(None) };
     }
     let (from, kinds, bytes) = (input.address, [input.kind, kind], points * kind.bytes());
-    let ends = |at: u64, kind: Kind| at + (points * kind.bytes()) as u64;
+    let overlaps = output.is_some_and(|output| output.overlaps(input));
     let given = output.map(|output| output.address);
-    let overlaps = given.is_some_and(|to| to < ends(from, input.kind) && from < ends(to, kind));
-    let run = move |filters: &mut Filters| {
+    let streams: Option<Vec<u64>> = match output {
+        Some(output) if !overlaps => [input.stream, output.stream].into_iter().collect(),
+        _ => None,
+    };
+    let mut streams = streams.unwrap_or_default();
+    streams.dedup();
+    let (known, waits) = (streams.clone(), streams.is_empty());
+    let run = |filters: &mut Filters| {
         let new = match given {
             Some(_) if !overlaps => None,
-            _ => Some(filters.memory(bytes)?),
+            _ => Some(filters.memory(bytes, DeviceBytes::reused)?),
         };
         let to = new.as_ref().map(DeviceBytes::address).or(given).unwrap_or(0);
-        // SAFETY: both arrays have as many values of their types, in C order, and do not overlap. The caller keeps what
-        // they are of until there is an answer.
-        unsafe {
-            filters.run(filter, kinds, [from, to])?;
-            match (new, given) {
-                (Some(new), Some(given)) => new.copy_to(given, bytes).map(|()| None),
-                (new, _) => Ok(new),
-            }
-        }
+        // SAFETY: both arrays have as many values of their types, in C order, and do not overlap. Who waits for the end keeps
+        // what they are of until then; else their owners use memory again after the work of their streams.
+        unsafe { filters.run(filter, kinds, [from, to], &known)? };
+        Ok(new)
     };
-    let new = filters(py)?.ask(py, run)?;
-    Ok(new.map(|new| DeviceArray::of(new, input.extents.clone(), kind)))
+    let new = filters(py, run)?;
+    if waits {
+        let end = py.detach(|| Here::new().and_then(|_here| settle()));
+        end.map_err(|error| errors::raised(py, &error))?;
+    }
+    match (new, given) {
+        (Some(new), Some(given)) => {
+            // SAFETY: as of the sum; it has ended.
+            let copied = py.detach(|| unsafe { new.copy_to(given, bytes) });
+            copied.map(|()| None).map_err(|error| errors::raised(py, &error))
+        }
+        (new, _) => Ok(new.map(|new| DeviceArray::of(new, input.extents.clone(), kind))),
+    }
 }

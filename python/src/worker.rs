@@ -136,11 +136,6 @@ impl<T: 'static> Worker<T> {
 }
 
 impl<T> Worker<T> {
-    /// Whether its thread goes on.
-    pub fn is_alive(&self) -> bool {
-        self.is_here() && self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
-    }
-
     /// Whether its thread is one of this process.
     fn is_here(&self) -> bool {
         self.process == std::process::id()

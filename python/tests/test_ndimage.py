@@ -284,7 +284,7 @@ def test_weights_that_are_products_are_sums_along_each_axis():
     chain = []
     for w in (bell / bell.sum(), bell.astype(np.float32), cube, bell + 1e-3 * rng.random(bell.shape), np.triu(bell), bell[:3, :3]):
         kinds = [np.dtype(np.float64), np.dtype(np.float32)]
-        chain.append([_compute._factors(np.asarray(w, float), kind) is not None for kind in kinds])
+        chain.append([_compute._factors(np.asarray(w, float), kind, 2) is not None for kind in kinds])
         for kind, allowed in zip(kinds, (1e-14, 3e-6)):
             u = rng.standard_normal((40, 50, 60)[: w.ndim]).astype(kind)
             for mode in MODES:

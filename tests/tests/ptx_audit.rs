@@ -127,8 +127,13 @@ fn every_entry_has_a_case() {
         let rims = kernels_of(&cases_rim::cases(), sm_90);
         let jumps = on_gpu::kernels().into_iter().map(String::from);
         let cases = families.into_iter().chain(rims).chain(many).chain(jumps).chain(rates.clone());
-        let filters =
-            [filter::lines::KERNELS, filter::boxes::KERNELS, filter::ordered::KERNELS].concat();
+        let filters = [
+            filter::lines::KERNELS,
+            filter::boxes::KERNELS,
+            filter::ordered::KERNELS,
+            filter::bytes::KERNELS,
+        ]
+        .concat();
         let cases = cases.chain(look::KERNELS.into_iter().chain(filters).map(String::from));
         // Those that the equations of systems finish have cases there.
         let finished = finished::KERNELS.iter().map(|kernel| kernel.entry.name().to_owned());

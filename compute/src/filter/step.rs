@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The launches of a filter: which kernels, how large their blocks are, and their tables.
 
+mod bytes;
+
 use std::slice;
 
 use cuda_driver::{AnyCall, Extents};
@@ -9,7 +11,7 @@ use kernels_gpu::filter::boxes::{self, Boxes};
 use kernels_gpu::filter::lines::{self, Lines};
 use kernels_gpu::filter::numbers::{self, Number};
 use kernels_gpu::filter::ordered::{COLUMNS, ORDERED, Ordered, Product};
-use kernels_gpu::filter::{GROUP, OUTPUTS, Row, Source, THREADS};
+use kernels_gpu::filter::{Counts, GROUP, OUTPUTS, Row, Source, THREADS};
 use problem::Error;
 use problem::boundary::Side;
 use tiles::filter::{self, Described, Filter, Summed, Terms};
@@ -24,6 +26,9 @@ const WIDTHS: [u32; 3] = [256, 128, 64];
 const WARPS: u32 = 12;
 /// Blocks that a multiprocessor gets in the course of a launch, if there is work for as many.
 const BLOCKS: u32 = 12;
+
+/// Time of a kernel of any types by that of one of arrays of the type of the sums, where both may be taken.
+const ANY: f64 = 1.5;
 
 /// What coordinates and blocks of a launch are counted by.
 const MOST: usize = i32::MAX as usize;
@@ -47,6 +52,17 @@ impl Step {
         let call = (self.launch)(from, to);
         device.launch(&Launch { call: &*call, extents: self.extents, order: Order::After })
     }
+}
+
+/// A way to launch a sum.
+struct Fit<L> {
+    launch: L,
+    row: Row,
+    /// Shared memory of a block, and its threads.
+    bytes: u32,
+    threads: u32,
+    /// Whether it is by the kernel of arrays of the type of the sums.
+    own: bool,
 }
 
 /// What is known of all steps.
@@ -169,6 +185,9 @@ impl Of<'_> {
             }
             Terms::Any(taps) => taps,
         };
+        if let Some(step) = self.bytes(taps, stages[0].divisor, kinds)? {
+            return Ok((step, 1));
+        }
         let first = Line::of(taps, stages[0].divisor, self.filter.step);
         let second = stages.get(1).and_then(|stage| match &stage.terms {
             Terms::Any(taps) => Line::of(taps, stage.divisor, self.filter.step),
@@ -237,15 +256,17 @@ impl Of<'_> {
     }
 
     /// The one that takes least, of those that fit: what blocks load and compute beside their outputs costs, and so does a
-    /// multiprocessor with few warps. Each has a row, bytes and threads of a block.
-    fn fitting<L>(&self, all: Vec<(L, Row, u32, u32)>) -> Option<L> {
+    /// multiprocessor with few warps, or a kernel of any types.
+    fn fitting<L>(&self, all: Vec<Fit<L>>) -> Option<Fit<L>> {
         let most = self.device.shared_bytes();
-        let cost = |(_, row, bytes, threads): &(L, Row, u32, u32)| {
+        let cost = |Fit { row, bytes, threads, own, .. }: &Fit<L>| {
             let warps = (most / bytes * threads / 32).min(WARPS);
-            f64::from(row.columns()) / f64::from(row.tile) * f64::from(WARPS) / f64::from(warps)
+            let beside = f64::from(row.columns()) / f64::from(row.tile);
+            let kernel = if *own { 1.0 } else { ANY };
+            beside * kernel * f64::from(WARPS) / f64::from(warps)
         };
-        let fits = all.into_iter().filter(|(_, _, bytes, _)| *bytes <= most);
-        fits.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(launch, ..)| launch)
+        let fits = all.into_iter().filter(|fit| fit.bytes <= most);
+        fits.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 
     /// Sums along lines, if a block has room for them.
@@ -266,15 +287,20 @@ impl Of<'_> {
             has_x: u32::from(x.is_some()),
             row,
             rows: self.rows_of_block(row.tile, span(y)),
-            full: [y, x].map(|line| line.map_or(0, |line| full(slice::from_ref(&line.weights)))),
+            reach: y.map_or(1, |line| line.weights.len() as u32),
+            counts: [y, x]
+                .map(|line| counts(line.map_or(&[], |line| slice::from_ref(&line.weights)))),
             is_aligned: 0,
         };
         let of = |row: Row| {
             let launch = none(row);
-            (launch, row, launch.shared_bytes(V::BYTES), launch.threads())
+            let fit = |bytes| Fit { launch, row, bytes, threads: launch.threads(), own: false };
+            let own = Fit { own: true, ..fit(launch.shared_bytes::<true>(V::BYTES)) };
+            let any = fit(launch.shared_bytes::<false>(V::BYTES));
+            [is_own::<V>(kinds, row).then_some(own), Some(any)]
         };
-        let all = self.rows(span(x)).map(of).collect();
-        let Some(launch) = self.fitting(all) else {
+        let all = self.rows(span(x)).flat_map(of).flatten().collect();
+        let Some(Fit { launch, bytes, own, .. }) = self.fitting(all) else {
             return Ok(None);
         };
         let [rows, columns] = launch.tables();
@@ -294,9 +320,9 @@ impl Of<'_> {
         let extents = Extents {
             blocks: self.blocks([across, down])?,
             threads: launch.threads(),
-            shared_bytes: launch.shared_bytes(V::BYTES),
+            shared_bytes: bytes,
         };
-        let kernel = V::LINES[usize::from(is_own::<V>(kinds))];
+        let kernel = V::LINES[usize::from(own)];
         let is_aligned = row_is_aligned(nx, launch.row.step);
         let launch = move |from: *const u8, to: *mut u8| {
             let is_aligned = u32::from(is_aligned && (to as usize).is_multiple_of(16));
@@ -336,13 +362,20 @@ impl Of<'_> {
                 nz,
                 spans: [reach[0].1 as u32, reach[1].1 as u32],
                 row,
-                full: full(&dense),
+                counts: counts(&dense),
                 is_aligned: 0,
             })
-            .map(|launch| (launch, launch.row, launch.shared_bytes(V::BYTES), boxes::BLOCK))
+            .flat_map(|launch: Boxes<V>| {
+                let row = launch.row;
+                let fit = |bytes| Fit { launch, row, bytes, threads: boxes::BLOCK, own: false };
+                let own = Fit { own: true, ..fit(launch.shared_bytes::<true>(V::BYTES)) };
+                let any = fit(launch.shared_bytes::<false>(V::BYTES));
+                [is_own::<V>(kinds, row).then_some(own), Some(any)]
+            })
+            .flatten()
             .collect();
-        let launch = self.fitting(all);
-        let launch = launch.ok_or_else(|| self.too_far(&reach))?;
+        let fitting = self.fitting(all);
+        let Fit { launch, bytes, own, .. } = fitting.ok_or_else(|| self.too_far(&reach))?;
         let [planes, rows, columns] = launch.tables(V::BYTES);
         let planes = self.place(0, reach[0], planes)?;
         let rows = self.place(1, reach[1], rows)?;
@@ -358,9 +391,9 @@ impl Of<'_> {
         let extents = Extents {
             blocks: self.blocks([across, down])?,
             threads: boxes::BLOCK,
-            shared_bytes: launch.shared_bytes(V::BYTES),
+            shared_bytes: bytes,
         };
-        let kernel = V::BOXES[usize::from(is_own::<V>(kinds))];
+        let kernel = V::BOXES[usize::from(own)];
         let is_aligned = row_is_aligned(nx, launch.row.step);
         let launch = move |from: *const u8, to: *mut u8| {
             let is_aligned = u32::from(is_aligned && (to as usize).is_multiple_of(16));
@@ -494,9 +527,9 @@ impl Line {
     }
 }
 
-/// Whether arrays hold values of the type of the sums.
-fn is_own<V: Sums>(kinds: [Kind; 2]) -> bool {
-    kinds.iter().all(|kind| kind.number() == V::OWN.number)
+/// Whether the kernel of arrays of the type of the sums takes them.
+fn is_own<V: Sums>(kinds: [Kind; 2], row: Row) -> bool {
+    row.is_plain() && kinds.iter().all(|kind| kind.number() == V::OWN.number)
 }
 
 /// Whether rows begin at multiples of 16 bytes, if the array does.
@@ -504,13 +537,16 @@ fn row_is_aligned(nx: u32, step: u32) -> bool {
     nx.is_multiple_of(GROUP) && step == 1
 }
 
-/// Groups of each of some lines of weights, from the first on, that have no zero.
-fn full(lines: &[Vec<f64>]) -> u32 {
+/// Which of the weights of some lines of one length count.
+fn counts(lines: &[Vec<f64>]) -> Counts {
+    let length = lines.first().map_or(0, Vec::len) as u32;
     let first = |line: &Vec<f64>| {
         let zero = line.iter().position(|weight| *weight == 0.0);
-        zero.unwrap_or(line.len()) as u32 / GROUP
+        zero.unwrap_or(line.len()) as u32
     };
-    lines.iter().map(first).min().unwrap_or(0)
+    let counting = lines.iter().map(first).min().unwrap_or(0);
+    let tail = if counting == length { length % GROUP } else { 0 };
+    Counts { full: counting / GROUP, tail }
 }
 
 /// As many weights as fill groups.

@@ -11,6 +11,7 @@ mod fetch;
 mod link;
 mod memory;
 mod modules;
+mod order;
 mod strides;
 
 pub use modules::entry;
@@ -41,6 +42,7 @@ pub use array::{DeviceArray, DeviceGrid};
 pub use bytes::{DeviceBytes, give_back, settle};
 pub use link::{FarMark, FarMemory, Link, Mark, Stamp, reaches};
 pub use nccl::{Nccl, nccl_id, nccl_version};
+pub use order::Here;
 
 /// A GPU with the kernels for it. Belongs to the thread that opened it.
 pub struct Gpu {

@@ -3,10 +3,10 @@
 //! some rows in registers, and takes each row that these read from shared memory once.
 
 use super::numbers::Number;
-use super::sum::Sums;
+use super::sum::{Sums, Taken};
 use super::{
-    GROUP, OUTPUTS, OUTSIDE, Part, Row, Source, Weights, load_rows, offset, put_outputs,
-    store_outputs, store_row,
+    Counts, OUTPUTS, OUTSIDE, Part, Row, Source, Weights, load_rows, put_outputs, store_outputs,
+    store_row,
 };
 use crate::element::Real;
 use crate::unroll::unroll;
@@ -16,7 +16,7 @@ use cuda_std::shared::Shared;
 use cuda_std::{global, kernel, shared, thread, warp};
 
 /// Threads of a block: with as many registers as theirs, a multiprocessor has several blocks.
-pub const BLOCK: u32 = 128;
+pub const BLOCK: u32 = 256;
 
 /// Rows of a thread, for sums of so many bytes: as many as its registers hold.
 #[inline(always)]
@@ -42,8 +42,8 @@ pub struct Boxes<V> {
     pub spans: [u32; 2],
     /// Columns of a block, and weights along x.
     pub row: Row,
-    /// Groups of weights of each row without zeros, from the first on.
-    pub full: u32,
+    /// Weights of each row that count.
+    pub counts: Counts,
     /// Whether rows of an array that is written begin at multiples of 16 bytes, and values that belong together are one.
     pub is_aligned: u32,
 }
@@ -83,8 +83,8 @@ impl<V> Boxes<V> {
     /// Dynamic shared memory, for sums of so many bytes.
     #[inline(always)]
     #[must_use]
-    pub const fn shared_bytes(&self, bytes: u32) -> u32 {
-        Weights::bytes(self.weights(), bytes) + self.loaded(bytes) * self.row.pitch(bytes)
+    pub const fn shared_bytes<const OWN: bool>(&self, bytes: u32) -> u32 {
+        Weights::bytes(self.weights(), bytes) + self.loaded(bytes) * self.row.pitch::<OWN>(bytes)
     }
 
     /// Planes, rows and columns that the tables have.
@@ -121,15 +121,15 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
             all,
             launch.spans[0] * launch.spans[1],
             row.span,
-            launch.full,
+            launch.counts,
         );
         let rows = all.offset(Weights::bytes(launch.weights(), V::BYTES));
-        let pitch = row.pitch(V::BYTES);
+        let pitch = row.pitch::<OWN>(V::BYTES);
         let thread = thread::thread_idx_x();
         let threads = launch.threads_of_row();
         let (number, own) = (thread % threads, thread / threads * lines);
         let has_some = number * OUTPUTS < row.tile;
-        let place = row.outputs(if has_some { number } else { 0 });
+        let place = row.outputs::<OWN>(if has_some { number } else { 0 });
         let mut sums = Sums::<V, LINES>::ZERO;
         let points = source.ny as usize * source.nx as usize;
         let bytes = [0, 1].map(|which| points * source.kind::<OWN>(which).bytes as usize);
@@ -137,7 +137,7 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
         while dz < launch.spans[0] {
             let from = global::load_constant(launch.planes.wrapping_add((z + dz) as usize));
             if from == OUTSIDE {
-                fill(row, loaded, |at| rows.offset(at * pitch), source.outside);
+                fill::<V, OWN>(row, loaded, |at| rows.offset(at * pitch), source.outside);
             } else {
                 let from = array as usize * launch.nz as usize + from as usize;
                 let input = input.wrapping_add(from * bytes[0]);
@@ -148,14 +148,10 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
             let mut line = 0;
             while line < lines + launch.spans[1] - 1 {
                 let from = rows.offset((own + line) * pitch);
-                let inputs =
-                    |four: u32| V::load_four(from.offset(offset(place + four * GROUP, V::BYTES)));
-                let of_plane = dz * launch.spans[1];
-                let of = |output: usize| {
-                    let dy = line.wrapping_sub(output as u32);
-                    (dy < launch.spans[1]).then(|| of_plane + dy)
-                };
-                sums.add_groups(&weights, inputs, of);
+                let first = dz * launch.spans[1] + line;
+                let has = having(launch.spans[1], line) & ((1 << LINES) - 1);
+                let taken = Taken { weights: &weights, first, has };
+                sums.add_groups(&taken, row.groups::<V, OWN>(from, place));
                 line += 1;
             }
             thread::sync_threads();
@@ -176,7 +172,9 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
         }
         if has_some {
             unroll!(line < LINES => {
-                put_outputs(rows.offset((own + line as u32) * pitch), place, divided(launch, sums.of[line]))
+                put_outputs::<V, OWN>(
+                    row, rows.offset((own + line as u32) * pitch), place, divided(launch, sums.of[line]),
+                )
             });
         }
         // Its rows are all of this warp.
@@ -192,6 +190,14 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
     }
 }
 
+/// A bit for each line of outputs that reads a row: line k reads rows k to k + span - 1.
+#[inline(always)]
+const fn having(span: u32, row: u32) -> u32 {
+    let all = if row < 31 { (2 << row) - 1 } else { u32::MAX };
+    let gone = if row < span { 0 } else { (2u32 << (row - span)) - 1 };
+    all & !gone
+}
+
 /// Sums, divided.
 #[inline(always)]
 fn divided<V: Number>(launch: &Boxes<V>, sums: [V; OUTPUTS as usize]) -> [V; OUTPUTS as usize] {
@@ -202,12 +208,17 @@ fn divided<V: Number>(launch: &Boxes<V>, sums: [V; OUTPUTS as usize]) -> [V; OUT
 /// Fills rows with one value.
 #[inline(always)]
 #[track_caller]
-unsafe fn fill<V: Number>(row: &Row, count: u32, to: impl Fn(u32) -> Shared, value: V) {
+unsafe fn fill<V: Number, const OWN: bool>(
+    row: &Row,
+    count: u32,
+    to: impl Fn(u32) -> Shared,
+    value: V,
+) {
     // SAFETY: as the caller promises.
     unsafe {
         let mut column = thread::thread_idx_x();
         while column < row.columns() {
-            let place = offset(row.place(column), V::BYTES);
+            let place = row.column::<OWN>(column, V::BYTES);
             let mut number = 0;
             while number < count {
                 V::store_shared(to(number).offset(place), value);
@@ -243,7 +254,7 @@ macro_rules! kernels {
             /// A sum over a box of arrays of the type of the sums.
             ///
             /// # Safety
-            /// As of the other; both arrays hold values of that type.
+            /// As of the other; both arrays hold values of that type, and the row is plain ([`Row::is_plain`]).
             #[kernel(registers = $of_own)]
             pub unsafe fn $own(input: *const u8, output: *mut u8, launch: Boxes<$number>) {
                 // SAFETY: the launch is as this function's contract says.

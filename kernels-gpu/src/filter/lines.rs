@@ -12,9 +12,9 @@
 //! the array are what they are by themselves: as if the first sum had been stored.
 
 use super::numbers::{self, Number};
-use super::sum::Sums;
+use super::sum::{Sums, Taken};
 use super::{
-    Coming, GROUP, OUTPUTS, OUTSIDE, Part, Row, Source, Weights, load_rows, offset, put_outputs,
+    Coming, Counts, GROUP, OUTPUTS, OUTSIDE, Part, Row, Source, Weights, load_rows, put_outputs,
     store_outputs, store_row,
 };
 use crate::unroll::unroll;
@@ -22,6 +22,9 @@ use crate::unroll::unroll;
 use cuda_std::Entry;
 use cuda_std::shared::Shared;
 use cuda_std::{kernel, shared, thread, warp};
+
+/// The most threads of a block.
+const MOST: u32 = 384;
 
 /// What a launch computes. `V` is the type of sums.
 #[repr(C)]
@@ -35,14 +38,16 @@ pub struct Lines<V> {
     pub divisors: [V; 2],
     /// Weights along y, a multiple of [`GROUP`]; 0: there is no such sum.
     pub span: u32,
+    /// Rows that a sum along y reads, 1 if there is none.
+    pub reach: u32,
     /// Whether there is a sum along x.
     pub has_x: u32,
     /// Columns of a block; without a sum along x the span of weights is 0.
     pub row: Row,
     /// Rows of a block, a multiple of [`OUTPUTS`].
     pub rows: u32,
-    /// Groups of weights along y and x without zeros, from the first on.
-    pub full: [u32; 2],
+    /// Weights along y and x that count.
+    pub counts: [Counts; 2],
     /// Whether rows of an array that is written begin at multiples of 16 bytes, and values that belong together are one.
     pub is_aligned: u32,
 }
@@ -62,28 +67,31 @@ impl<V> Lines<V> {
         if threads < 4 { 4 } else { threads }
     }
 
-    /// Threads of a block.
+    /// Threads of a block: one for each column, if that is possible.
     #[inline(always)]
     #[must_use]
     pub const fn threads(&self) -> u32 {
-        self.threads_of_row() * OUTPUTS
+        let columns = self.row.columns().next_multiple_of(warp::SIZE);
+        let columns = if columns < MOST { columns } else { MOST };
+        let outputs = self.threads_of_row() * OUTPUTS;
+        if outputs < columns { columns } else { outputs }
     }
 
     /// Rows of the ring.
     #[inline(always)]
     #[must_use]
     pub const fn ring(&self) -> u32 {
-        (self.span + OUTPUTS).next_multiple_of(OUTPUTS)
+        (self.reach + OUTPUTS - 1).next_multiple_of(OUTPUTS)
     }
 
     /// Dynamic shared memory, for sums of so many bytes.
     #[inline(always)]
     #[must_use]
-    pub const fn shared_bytes(&self, bytes: u32) -> u32 {
+    pub const fn shared_bytes<const OWN: bool>(&self, bytes: u32) -> u32 {
         let between = if self.span > 0 && self.has_x != 0 { OUTPUTS } else { 0 };
         Weights::bytes(self.span, bytes)
             + Weights::bytes(self.row.span, bytes)
-            + (between + self.ring()) * self.row.pitch(bytes)
+            + (between + self.ring()) * self.row.pitch::<OWN>(bytes)
     }
 
     /// Rows and columns that the tables have.
@@ -104,7 +112,6 @@ struct Block<'a, V: Number, const OWN: bool> {
     weights: [Weights; 2],
     between: Shared,
     ring: Shared,
-    pitch: u32,
 }
 
 #[inline(always)]
@@ -119,7 +126,7 @@ unsafe fn march<V: Number, const OWN: bool>(input: *const u8, output: *mut u8, l
         let own = thread::thread_idx_x();
         let is_own = own < launch.row.columns();
         let column = if is_own { block.part.column(own) } else { OUTSIDE };
-        let place = offset(launch.row.place(own), V::BYTES);
+        let place = launch.row.column::<OWN>(own, V::BYTES);
         let fetch = |row: u32| Coming::load(&block.part, row, u32::MAX, column);
         let mut done = 0;
         // Where the rows of the next outputs begin in the ring.
@@ -137,7 +144,7 @@ unsafe fn march<V: Number, const OWN: bool>(input: *const u8, output: *mut u8, l
                 coming = fetch(done + ring);
             }
             if launch.span > 0 {
-                block.along_y(first, done, end);
+                block.along_y(first, done, end, column);
             }
             if launch.has_x != 0 {
                 if launch.span > 0 {
@@ -172,35 +179,44 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             let bytes = [0, 1].map(|which| points * source.kind::<OWN>(which).bytes as usize);
             let part = Part { source, input: input.wrapping_add(bytes[0]), first: at };
             let all = shared::dynamic();
-            let along_y = Weights::copy::<V>(launch.weights, all, 1, launch.span, launch.full[0]);
+            let along_y = Weights::copy::<V>(launch.weights, all, 1, launch.span, launch.counts[0]);
             let of_x = launch.span * V::BYTES / 4 + launch.span / GROUP;
             let to = all.offset(Weights::bytes(launch.span, V::BYTES));
             let from = launch.weights.wrapping_add(of_x as usize);
-            let along_x = Weights::copy::<V>(from, to, 1, launch.row.span, launch.full[1]);
+            let along_x = Weights::copy::<V>(from, to, 1, launch.row.span, launch.counts[1]);
             let between = to.offset(Weights::bytes(launch.row.span, V::BYTES));
-            let pitch = launch.row.pitch(V::BYTES);
+            let pitch = launch.row.pitch::<OWN>(V::BYTES);
             let has_both = launch.span > 0 && launch.has_x != 0;
             let ring = if has_both { between.offset(OUTPUTS * pitch) } else { between };
             let output = output.wrapping_add(bytes[1]);
-            Self { launch, part, output, at, weights: [along_y, along_x], between, ring, pitch }
+            Self { launch, part, output, at, weights: [along_y, along_x], between, ring }
         }
+    }
+
+    /// Bytes from a row of shared memory to the next.
+    #[inline(always)]
+    const fn pitch(&self) -> u32 {
+        self.launch.row.pitch::<OWN>(V::BYTES)
     }
 
     #[inline(always)]
     const fn ring_row(&self, row: u32) -> Shared {
-        self.ring.offset(row * self.pitch)
+        self.ring.offset(row * self.pitch())
     }
 
     /// Loads the rows of columns beyond those that threads fetch ahead.
     #[inline(always)]
     #[track_caller]
     unsafe fn load_beside(&self, first: u32, newest: u32) {
+        if OWN {
+            return;
+        }
         let row = &self.launch.row;
         // SAFETY: as the caller promises.
         unsafe {
             let mut column = thread::thread_idx_x() + thread::block_dim_x();
             while column < row.columns() {
-                let (own, place) = (self.part.column(column), offset(row.place(column), V::BYTES));
+                let (own, place) = (self.part.column(column), row.column::<OWN>(column, V::BYTES));
                 let coming = Coming::load(&self.part, first, u32::MAX, own);
                 let to = |index: u32| self.ring_row(newest + index).offset(place);
                 coming.put::<OWN>(&self.launch.source, OUTPUTS, &to);
@@ -209,26 +225,31 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
         }
     }
 
-    /// Sums along y of the rows that begin at `first` in the ring.
+    /// Sums along y of the rows that begin at `first` in the ring; `first_column` is where the thread's first column lies in the array.
     #[inline(always)]
     #[track_caller]
-    unsafe fn along_y(&self, first: u32, done: u32, end: u32) {
+    unsafe fn along_y(&self, first: u32, done: u32, end: u32, first_column: u32) {
         let (launch, source) = (self.launch, &self.launch.source);
         let (row, ring) = (&launch.row, launch.ring());
         // SAFETY: as the caller promises.
         unsafe {
             let mut column = thread::thread_idx_x();
+            let mut is_outside = first_column == OUTSIDE;
             while column < row.columns() {
-                let place = offset(row.place(column), V::BYTES);
+                let place = row.column::<OWN>(column, V::BYTES);
                 let mut sums = Sums::<V, 1>::ZERO;
-                let inputs = |four: u32| {
-                    let at = first + four * GROUP;
-                    let at = if at >= ring { at - ring } else { at };
-                    let from = self.ring_row(at).offset(place);
-                    let row = |index: u32| V::load_shared(from.offset(index * self.pitch));
-                    [row(0), row(1), row(2), row(3)]
+                let (start, end_of_ring) =
+                    (self.ring.offset(place), self.ring_row(ring).offset(place));
+                let mut from = self.ring_row(first).offset(place);
+                let inputs = || {
+                    let row = |index: u32| V::load_shared(from.offset(index * self.pitch()));
+                    let values = [row(0), row(1), row(2), row(3)];
+                    from = from.offset(GROUP * self.pitch());
+                    from = if from == end_of_ring { start } else { from };
+                    values
                 };
-                sums.add_groups(&self.weights[0], inputs, |_| Some(0));
+                let taken = Taken { weights: &self.weights[0], first: 0, has: 1 };
+                sums.add_groups(&taken, inputs);
                 let [sums] = sums.of.map(|sums| self.divided(sums, 0));
                 if launch.has_x == 0 {
                     let x = self.at[1] + column;
@@ -236,10 +257,14 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
                         unroll!(index < 8 => self.store(done, end, x, index, sums[index]));
                     }
                 } else {
-                    let is_outside = self.part.column(column) == OUTSIDE;
                     unroll!(index < 8 => self.keep(place, is_outside, index, sums[index]));
                 }
+                if OWN {
+                    // There is a thread for each column of a plain row.
+                    break;
+                }
                 column += thread::block_dim_x();
+                is_outside = column < row.columns() && self.part.column(column) == OUTSIDE;
             }
         }
     }
@@ -255,13 +280,16 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
         unsafe {
             let thread = thread::thread_idx_x();
             let (number, own) = (thread % threads, thread / threads);
-            let from = rows.offset(own * self.pitch);
+            let from = rows.offset(own * self.pitch());
+            if own >= OUTPUTS {
+                // Threads of columns that outputs read besides.
+                return;
+            }
             let has_some = number * OUTPUTS < row.tile;
-            let place = row.outputs(if has_some { number } else { 0 });
+            let place = row.outputs::<OWN>(if has_some { number } else { 0 });
             let mut sums = Sums::<V, 1>::ZERO;
-            let inputs =
-                |four: u32| V::load_four(from.offset(offset(place + four * GROUP, V::BYTES)));
-            sums.add_groups(&self.weights[1], inputs, |_| Some(0));
+            let taken = Taken { weights: &self.weights[1], first: 0, has: 1 };
+            sums.add_groups(&taken, row.groups::<V, OWN>(from, place));
             let [sums] = sums.of.map(|sums| self.divided(sums, 1));
             if OWN && launch.is_aligned != 0 {
                 let (x, y) = (self.at[1] + number * OUTPUTS, done + own);
@@ -274,7 +302,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             }
             warp::sync();
             if has_some {
-                put_outputs(from, place, sums);
+                put_outputs::<V, OWN>(row, from, place, sums);
             }
             warp::sync();
             let each = warp::SIZE / threads.min(warp::SIZE);
@@ -283,7 +311,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             while index < each {
                 let y = done + own + index;
                 if y < end {
-                    let from = rows.offset((own + index) * self.pitch);
+                    let from = rows.offset((own + index) * self.pitch());
                     let place = (self.at[0] + y, self.at[1]);
                     store_row::<V, OWN>(&launch.source, row, from, self.output, place);
                 }
@@ -314,7 +342,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
         unsafe {
             let sum = sum.cut_off(source.kind::<OWN>(1).number);
             let value = if is_outside { source.outside } else { sum };
-            V::store_shared(self.between.offset(index as u32 * self.pitch + place), value);
+            V::store_shared(self.between.offset(index as u32 * self.pitch() + place), value);
         }
     }
 
@@ -347,7 +375,7 @@ macro_rules! kernels {
             /// Sums along y and x of planes of the type of the sums.
             ///
             /// # Safety
-            /// As of the other; both arrays hold values of that type.
+            /// As of the other; both arrays hold values of that type, and the row is plain ([`Row::is_plain`]).
             #[kernel(registers = $of_own)]
             pub unsafe fn $own(input: *const u8, output: *mut u8, launch: Lines<$number>) {
                 // SAFETY: the launch is as this function's contract says.
@@ -378,6 +406,6 @@ pub trait Kernels: Number {
 }
 
 kernels! {
-    f32: filter_lines_f32, 112, filter_lines_f32_own, 80;
+    f32: filter_lines_f32, 120, filter_lines_f32_own, 72;
     f64: filter_lines_f64, 160, filter_lines_f64_own, 160;
 }

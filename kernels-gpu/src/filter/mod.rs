@@ -6,6 +6,7 @@
 //! | --- | --- | --- |
 //! | [`lines`] | a sum along y and then one along x of what it gave, in one launch | weights that are products of lines, any reach |
 //! | [`boxes`] | a sum over a box | any weights |
+//! | [`bytes`] | a sum of bytes over a small box whose weights are whole numbers, or such divided by a power of two | images |
 //! | [`ordered`] | a sum whose terms are added in a given order, each product rounded by itself | whole numbers, whose digits are cut off |
 //!
 //! A block loads what its outputs read, converted to the type of the sums, into shared memory. Tables say for each row and
@@ -15,6 +16,7 @@
 #![allow(clippy::needless_range_loop)]
 
 pub mod boxes;
+pub mod bytes;
 pub mod lines;
 pub mod numbers;
 pub mod ordered;
@@ -34,6 +36,8 @@ pub const OUTPUTS: u32 = 8;
 pub const GROUP: u32 = 4;
 /// The most threads of a block.
 pub const THREADS: u32 = 256;
+/// Columns of a row of shared memory in kernels of arrays of the type of the sums: the compiler knows then how far apart rows are.
+pub const COLUMNS: u32 = 352;
 
 /// An array of planes, and where what is read beyond it lies.
 #[repr(C)]
@@ -96,39 +100,78 @@ impl Row {
         (self.alone() + self.span).next_multiple_of(OUTPUTS)
     }
 
-    /// Where a column lies.
+    /// The number of a column in a row of shared memory.
     #[inline(always)]
-    const fn place(&self, column: u32) -> u32 {
-        if self.step == 1 {
+    const fn place<const OWN: bool>(&self, column: u32) -> u32 {
+        if OWN || self.step == 1 {
             return column;
         }
         column % self.step * self.part() + column / self.step
     }
 
-    /// Where the first of [`OUTPUTS`] outputs lies, of those with this number.
+    /// The number of the first of [`OUTPUTS`] outputs in a row of shared memory, of those with this number.
     #[inline(always)]
-    const fn outputs(&self, number: u32) -> u32 {
+    const fn outputs<const OWN: bool>(&self, number: u32) -> u32 {
         let first = number * OUTPUTS;
-        if self.step == 1 {
+        if OWN || self.step == 1 {
             return first;
         }
         first / self.alone() * self.part() + first % self.alone()
     }
 
+    /// Whether kernels of arrays of the type of the sums take such rows.
+    #[must_use]
+    pub const fn is_plain(&self) -> bool {
+        self.step == 1 && self.columns() <= COLUMNS
+    }
+
+    /// Bytes of half a row. The groups of [`GROUP`] values with even numbers are the first half, the others the second, so that threads
+    /// which load groups of eight outputs each meet in no bank; neither do those that store one value each.
+    #[inline(always)]
+    const fn half<const OWN: bool>(&self, bytes: u32) -> u32 {
+        let columns = if OWN { COLUMNS } else { self.step * self.part() };
+        (columns / 2 * bytes + 63) / 128 * 128 + 64
+    }
+
     /// Bytes of a row of values of so many.
     #[inline(always)]
     #[must_use]
-    pub const fn pitch(&self, bytes: u32) -> u32 {
-        offset(self.step * self.part(), bytes).next_multiple_of(16)
+    pub const fn pitch<const OWN: bool>(&self, bytes: u32) -> u32 {
+        2 * self.half::<OWN>(bytes)
     }
-}
 
-/// Bytes from the start of a row to a value in it. Every 128 bytes 16 are left out, so that threads which load groups
-/// of eight values, 16 bytes at a time, meet in no bank.
-#[inline(always)]
-const fn offset(place: u32, bytes: u32) -> u32 {
-    let at = place * bytes;
-    at + at / 128 * 16
+    /// Bytes from the start of a row to the value with a number.
+    #[inline(always)]
+    const fn offset<const OWN: bool>(&self, place: u32, bytes: u32) -> u32 {
+        let half = place / GROUP % 2 * self.half::<OWN>(bytes);
+        half + place / OUTPUTS * GROUP * bytes + place % GROUP * bytes
+    }
+
+    /// Bytes from the start of a row to the value of a column.
+    #[inline(always)]
+    const fn column<const OWN: bool>(&self, column: u32, bytes: u32) -> u32 {
+        self.offset::<OWN>(self.place::<OWN>(column), bytes)
+    }
+
+    /// What gives the groups of values in a row of shared memory, from that of the output with a number on.
+    ///
+    /// # Safety
+    /// Only in a kernel; the row has as many as are asked for, which are written and waited for.
+    #[inline(always)]
+    unsafe fn groups<V: Number, const OWN: bool>(
+        &self,
+        row: Shared,
+        place: u32,
+    ) -> impl FnMut() -> [V; GROUP as usize] {
+        let even = row.offset(place / OUTPUTS * GROUP * V::BYTES);
+        let mut next = [even, even.offset(self.half::<OWN>(V::BYTES))];
+        move || {
+            let [now, later] = next;
+            next = [later, now.offset(GROUP * V::BYTES)];
+            // SAFETY: as the caller promises.
+            unsafe { V::load_four(now) }
+        }
+    }
 }
 
 /// Weights in shared memory, in groups of [`GROUP`]. Those that do not count are not multiplied, so that what is infinite
@@ -140,8 +183,18 @@ struct Weights {
     masks: Shared,
     /// Groups of a line.
     groups: u32,
-    /// How many of them, from the first on, are full in all lines.
-    full: u32,
+    /// Which of them count.
+    counts: Counts,
+}
+
+/// How many weights of all lines count, from the first on.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Groups without a zero.
+    pub full: u32,
+    /// Weights of the next group, which is the last; 0: there is none, or masks say which weights of the others count.
+    pub tail: u32,
 }
 
 impl Weights {
@@ -162,7 +215,7 @@ impl Weights {
         to: Shared,
         lines: u32,
         span: u32,
-        full: u32,
+        counts: Counts,
     ) -> Self {
         let count = lines * span;
         let words = count * V::BYTES / 4;
@@ -175,30 +228,25 @@ impl Weights {
                 word += thread::block_dim_x();
             }
         }
-        Self { values: to, masks: to.offset(4 * words), groups: span / GROUP, full }
+        Self { values: to, masks: to.offset(4 * words), groups: span / GROUP, counts }
     }
 
-    /// The weights of a group of a line.
+    /// Bytes of a line of weights.
+    #[inline(always)]
+    const fn line<V: Number>(&self) -> u32 {
+        self.groups * GROUP * V::BYTES
+    }
+
+    /// Which of the weights of the group at a place count: a bit for each.
     ///
     /// # Safety
     /// There is such a group, and whoever copied it has been waited for.
     #[inline(always)]
     #[track_caller]
-    unsafe fn group<V: Number>(&self, line: u32, group: u32) -> [V; 4] {
-        let at = line * self.groups + group;
+    unsafe fn mask<V: Number>(&self, group: Shared) -> u32 {
+        let number = (group.0 - self.values.0) / (GROUP * V::BYTES);
         // SAFETY: as the caller promises.
-        unsafe { V::load_four(self.values.offset(at * GROUP * V::BYTES)) }
-    }
-
-    /// Which of them count: a bit for each.
-    ///
-    /// # Safety
-    /// As of [`Weights::group`].
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn mask(&self, line: u32, group: u32) -> u32 {
-        // SAFETY: as the caller promises.
-        unsafe { shared::load(self.masks.offset(4 * (line * self.groups + group))) }
+        unsafe { shared::load(self.masks.offset(4 * number)) }
     }
 }
 
@@ -372,19 +420,23 @@ unsafe fn load_rows<V: Number, const OWN: bool>(
     count: u32,
     to: impl Fn(u32) -> Shared,
 ) {
+    let columns = row.columns();
     // SAFETY: as the caller promises.
     unsafe {
-        let mut column = thread::thread_idx_x();
-        while column < row.columns() {
-            let own = part.column(column);
-            let place = offset(row.place(column), V::BYTES);
-            let mut done = 0;
-            while done < count {
-                let coming = Coming::load(part, first + done, first + count, own);
-                let to = |index: u32| to(done + index).offset(place);
-                coming.put::<OWN>(part.source, count - done, &to);
+        let (mut column, mut done) = (thread::thread_idx_x(), 0);
+        loop {
+            // Threads beyond the last column begin with the next rows.
+            while column >= columns {
+                column -= columns;
                 done += OUTPUTS;
             }
+            if done >= count {
+                break;
+            }
+            let coming = Coming::load(part, first + done, first + count, part.column(column));
+            let place = row.column::<OWN>(column, V::BYTES);
+            let to = |index: u32| to(done + index).offset(place);
+            coming.put::<OWN>(part.source, count - done, &to);
             column += thread::block_dim_x();
         }
     }
@@ -396,12 +448,17 @@ unsafe fn load_rows<V: Number, const OWN: bool>(
 /// Nobody else accesses those places.
 #[inline(always)]
 #[track_caller]
-unsafe fn put_outputs<V: Number>(row: Shared, place: u32, values: [V; OUTPUTS as usize]) {
+unsafe fn put_outputs<V: Number, const OWN: bool>(
+    row: &Row,
+    to: Shared,
+    place: u32,
+    values: [V; OUTPUTS as usize],
+) {
     let [a, b, c, d, e, f, g, h] = values;
     // SAFETY: as the caller promises.
     unsafe {
-        V::store_row(row.offset(offset(place, V::BYTES)), &[a, b, c, d]);
-        V::store_row(row.offset(offset(place + GROUP, V::BYTES)), &[e, f, g, h]);
+        V::store_row(to.offset(row.offset::<OWN>(place, V::BYTES)), &[a, b, c, d]);
+        V::store_row(to.offset(row.offset::<OWN>(place + GROUP, V::BYTES)), &[e, f, g, h]);
     }
 }
 
@@ -448,7 +505,7 @@ unsafe fn store_row<V: Number, const OWN: bool>(
     unsafe {
         let mut column = warp::lane_id();
         while column < row.tile && x + column < source.nx {
-            let value = V::load_shared(from.offset(offset(row.place(column), V::BYTES)));
+            let value = V::load_shared(from.offset(row.column::<OWN>(column, V::BYTES)));
             let at = y as usize * source.nx as usize + (x + column) as usize;
             numbers::store(kind, to, at, value.cut(kind.number));
             column += warp::SIZE;

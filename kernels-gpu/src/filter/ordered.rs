@@ -3,7 +3,7 @@
 //! has to have the bits of whoever adds in that order.
 
 use super::numbers::{self, Number};
-use super::{OUTSIDE, Part, Row, Source, THREADS, load_rows, offset};
+use super::{OUTSIDE, Part, Row, Source, THREADS, load_rows};
 use crate::element::Real;
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -72,7 +72,7 @@ impl Ordered {
     #[inline(always)]
     #[must_use]
     pub const fn shared_bytes(&self) -> u32 {
-        self.loaded() * self.row.pitch(8)
+        self.loaded() * self.row.pitch::<false>(8)
     }
 
     /// Planes, rows and columns that the tables have.
@@ -105,7 +105,7 @@ pub unsafe fn filter_ordered(input: *const u8, output: *mut u8, launch: Ordered)
         let (y, plane) = (rest % down * ROWS, rest / down);
         let (z, array) = (plane % launch.nz, plane / launch.nz);
         let rows = shared::dynamic();
-        let pitch = row.pitch(8);
+        let pitch = row.pitch::<false>(8);
         let thread = thread::thread_idx_x();
         let (column, own) = (thread % COLUMNS, thread / COLUMNS * LINES as u32);
         let points = source.ny as usize * source.nx as usize;
@@ -137,8 +137,8 @@ pub unsafe fn filter_ordered(input: *const u8, output: *mut u8, launch: Ordered)
                     if is_outside {
                         return source.outside;
                     }
-                    let row = rows.offset((own + line as u32 + at) * pitch);
-                    f64::load_shared(row.offset(offset(column + beside, 8)))
+                    let from = rows.offset((own + line as u32 + at) * pitch);
+                    f64::load_shared(from.offset(row.offset::<false>(column + beside, 8)))
                 };
                 let term = |line: usize| {
                     let mut factor = value(line, word(5), word(6));

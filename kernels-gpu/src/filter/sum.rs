@@ -4,11 +4,14 @@
 use super::numbers::Number;
 use super::{GROUP, OUTPUTS, Weights};
 use crate::unroll::unroll;
+use cuda_std::shared::Shared;
 
 const WIDTH: usize = OUTPUTS as usize;
 const WEIGHTS: usize = GROUP as usize;
 /// Inputs that are in registers: those of the outputs, and the next ones.
 const WINDOW: usize = WIDTH + WEIGHTS;
+/// Groups of weights after which the window has gone around once.
+const ROUND: u32 = (WINDOW / WEIGHTS) as u32;
 
 /// The sums of outputs side by side, and the inputs that the next weights take, of which input `BASE` is the first in the
 /// window, which goes around.
@@ -16,6 +19,16 @@ pub struct Sums<V, const LINES: usize> {
     /// The sums of each line of outputs.
     pub of: [[V; WIDTH]; LINES],
     window: [V; WINDOW],
+}
+
+/// The lines of weights that some lines of outputs take: the first one has the line at `first`, each other one the line before.
+pub struct Taken<'a> {
+    /// All of them.
+    pub weights: &'a Weights,
+    /// The line of the first.
+    pub first: u32,
+    /// A bit for each line of outputs that has weights.
+    pub has: u32,
 }
 
 impl<V: Number, const LINES: usize> Sums<V, LINES> {
@@ -61,78 +74,183 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         *sum = unsafe { input.multiply_add(weight, *sum) };
     }
 
-    /// Adds the products of a group of weights to each line: of all of them if it is one of the first `full`.
+    /// Adds the products of the groups of weights at these places, one for each line of outputs that has one; `FULL` ones have no zeros.
     #[inline(always)]
-    unsafe fn step<const BASE: usize>(
+    #[track_caller]
+    unsafe fn step<const BASE: usize, const FULL: bool>(
         &mut self,
-        weights: &Weights,
+        taken: &Taken,
+        at: &[Shared; LINES],
         group: u32,
         fresh: [V; WEIGHTS],
-        row: &impl Fn(usize) -> Option<u32>,
     ) {
         self.fill(BASE + WIDTH, fresh);
         // SAFETY: in a kernel, as the caller promises.
-        unsafe {
-            if group < weights.full {
-                unroll!(line < LINES => self.step_line::<BASE, true>(weights, group, line, row));
-            } else {
-                unroll!(line < LINES => self.step_line::<BASE, false>(weights, group, line, row));
-            }
-        }
+        unroll!(line < LINES => unsafe {
+            self.step_line::<BASE, FULL>(taken, at[line].offset(group * GROUP * V::BYTES), line)
+        });
     }
 
     #[inline(always)]
-    unsafe fn step_line<const BASE: usize, const IS_FULL: bool>(
+    #[track_caller]
+    unsafe fn step_line<const BASE: usize, const FULL: bool>(
         &mut self,
-        weights: &Weights,
-        group: u32,
+        taken: &Taken,
+        at: Shared,
         line: usize,
-        row: &impl Fn(usize) -> Option<u32>,
     ) {
-        let Some(row) = row(line) else { return };
+        if taken.has >> line & 1 == 0 {
+            return;
+        }
         // SAFETY: in a kernel, as the caller promises.
         unsafe {
-            let values = weights.group::<V>(row, group);
-            if IS_FULL {
+            let values = V::load_four(at);
+            if FULL {
                 unroll!(tap < WEIGHTS => self.add_tap::<BASE>(line, tap, values[tap]));
             } else {
-                let mask = weights.mask(row, group);
+                let mask = taken.weights.mask::<V>(at);
                 unroll!(tap < WEIGHTS => self.add_some::<BASE>(line, tap, values[tap], mask));
             }
         }
     }
 
-    /// Adds the products of rows of weights: `row` says which a line has, or none. `inputs` gives four of the inputs by their
-    /// number, of which two more than groups are asked for.
+    /// As [`Sums::step`], of groups whose first `count` weights count, at most three.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn step_tail<const BASE: usize>(
+        &mut self,
+        taken: &Taken,
+        at: &[Shared; LINES],
+        count: u32,
+        fresh: [V; WEIGHTS],
+    ) {
+        self.fill(BASE + WIDTH, fresh);
+        let mut values = [[V::ZERO; WEIGHTS]; LINES];
+        // SAFETY: in a kernel, as the caller promises.
+        unsafe {
+            unroll!(line < LINES => {
+                if taken.has >> line & 1 != 0 {
+                    values[line] = V::load_four(at[line]);
+                }
+            });
+            self.tail_tap::<BASE>(taken, 0, &values);
+            if count > 1 {
+                self.tail_tap::<BASE>(taken, 1, &values);
+            }
+            if count > 2 {
+                self.tail_tap::<BASE>(taken, 2, &values);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn tail_tap<const BASE: usize>(
+        &mut self,
+        taken: &Taken,
+        tap: usize,
+        values: &[[V; WEIGHTS]; LINES],
+    ) {
+        // SAFETY: in a kernel, as the caller promises.
+        unroll!(line < LINES => if taken.has >> line & 1 != 0 {
+            unsafe { self.add_tap::<BASE>(line, tap, values[line][tap]) }
+        });
+    }
+
+    /// As [`Sums::step`], whether they are full or not.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn step_any<const BASE: usize>(
+        &mut self,
+        taken: &Taken,
+        at: &[Shared; LINES],
+        group: u32,
+        fresh: [V; WEIGHTS],
+    ) {
+        // SAFETY: in a kernel, as the caller promises.
+        unsafe {
+            let counts = taken.weights.counts;
+            if group < counts.full {
+                self.step::<BASE, true>(taken, at, 0, fresh);
+            } else if counts.tail > 0 {
+                self.step_tail::<BASE>(taken, at, counts.tail, fresh);
+            } else {
+                self.step::<BASE, false>(taken, at, 0, fresh);
+            }
+        }
+    }
+
+    /// Adds the products of lines of weights. `next` gives the next four of the inputs, two more times than there are groups.
     ///
     /// # Safety
-    /// Only in a kernel; there are such weights, and what the two do is safe there.
+    /// Only in a kernel; there are such weights, and what `next` does is safe there.
     #[inline(always)]
-    pub unsafe fn add_groups(
+    #[track_caller]
+    pub unsafe fn add_groups(&mut self, taken: &Taken, mut next: impl FnMut() -> [V; WEIGHTS]) {
+        let weights = taken.weights;
+        let line = weights.line::<V>();
+        let first = weights.values.0.wrapping_add(taken.first.wrapping_mul(line));
+        let mut at = [Shared(first); LINES];
+        unroll!(index < LINES => {
+            at[index] = Shared(first.wrapping_sub((index as u32).wrapping_mul(line)))
+        });
+        self.fill(0, next());
+        self.fill(WEIGHTS, next());
+        // SAFETY: in a kernel, as the caller promises.
+        unsafe {
+            if taken.has == (1 << LINES) - 1 {
+                // What the compiler knows is not asked for.
+                let taken = Taken { has: (1 << LINES) - 1, ..*taken };
+                let mut group = 0;
+                while group + ROUND <= weights.counts.full {
+                    self.step::<0, true>(&taken, &at, 0, next());
+                    self.step::<WEIGHTS, true>(&taken, &at, 1, next());
+                    self.step::<{ 2 * WEIGHTS }, true>(&taken, &at, 2, next());
+                    group += ROUND;
+                    advance::<V, LINES>(&mut at, ROUND);
+                }
+                self.add_rest(&taken, at, group, next);
+            } else {
+                self.add_rest(taken, at, 0, next);
+            }
+        }
+    }
+
+    /// Adds the products of the groups from one on.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn add_rest(
         &mut self,
-        weights: &Weights,
-        inputs: impl Fn(u32) -> [V; WEIGHTS],
-        row: impl Fn(usize) -> Option<u32>,
+        taken: &Taken,
+        mut at: [Shared; LINES],
+        mut group: u32,
+        mut next: impl FnMut() -> [V; WEIGHTS],
     ) {
-        self.fill(0, inputs(0));
-        self.fill(WEIGHTS, inputs(1));
-        let mut group = 0;
+        let weights = taken.weights;
         // SAFETY: in a kernel, as the caller promises.
         unsafe {
             while group < weights.groups {
-                self.step::<0>(weights, group, inputs(group + 2), &row);
+                self.step_any::<0>(taken, &at, group, next());
+                advance::<V, LINES>(&mut at, 1);
                 group += 1;
                 if group == weights.groups {
                     break;
                 }
-                self.step::<WEIGHTS>(weights, group, inputs(group + 2), &row);
+                self.step_any::<WEIGHTS>(taken, &at, group, next());
+                advance::<V, LINES>(&mut at, 1);
                 group += 1;
                 if group == weights.groups {
                     break;
                 }
-                self.step::<{ 2 * WEIGHTS }>(weights, group, inputs(group + 2), &row);
+                self.step_any::<{ 2 * WEIGHTS }>(taken, &at, group, next());
+                advance::<V, LINES>(&mut at, 1);
                 group += 1;
             }
         }
     }
+}
+
+/// Goes on by some groups of weights.
+#[inline(always)]
+fn advance<V: Number, const LINES: usize>(at: &mut [Shared; LINES], groups: u32) {
+    unroll!(line < LINES => at[line] = Shared(at[line].0.wrapping_add(groups * GROUP * V::BYTES)));
 }

@@ -10,8 +10,9 @@ Arguments that the functions share:
 
 input
     an array of any number of axes: whole numbers, bools, float32, float64, complex64 or complex128. An array in the
-    memory of a GPU that gives itself by DLPack stays there, and a `stencil.DeviceArray` is returned, or `output`, if that is an array there:
-    whole numbers, bools (as uint8), float16, bfloat16, float32, float64.
+    memory of a GPU that gives itself by DLPack stays there: whole numbers, bools (as uint8), float16, bfloat16, float32, float64. Of tensors of torch
+    such are returned, of arrays of CuPy such, of others a `stencil.DeviceArray`, or `output`, if that is an array there. Filters of tensors and of
+    arrays of CuPy are computed in the present stream of their library, without waiting for it.
 output
     the array that is written to and returned, or the type of a new one; by default that of `input`. Whole numbers are
     computed exactly, or in float64 in the order of scipy, and cut towards zero, so that they are those of scipy.
@@ -28,6 +29,7 @@ Mistakes raise what scipy raises: `RuntimeError` for modes, shapes and types, `V
 `median_filter`, `minimum_filter`, `maximum_filter`, `rank_filter`, `percentile_filter` and the others of scipy are no weighted sums, and are not here.
 """
 
+import functools
 import numbers
 
 import numpy as np
@@ -238,8 +240,9 @@ def _each_axis(input, output, lines, cval):
     return output
 
 
+@functools.lru_cache(64)
 def _gaussian_weights(sigma, order, radius):
-    """A Gaussian's derivative of this order: a polynomial times the Gaussian, whose sum is 1."""
+    """A Gaussian's derivative of this order: a polynomial times the Gaussian, whose sum is 1. Nobody writes to it."""
     if order < 0:
         raise ValueError("order must be non-negative")
     x = np.arange(-radius, radius + 1)
@@ -406,11 +409,26 @@ def sobel(input, axis=-1, output=None, mode="reflect", cval=0.0):
     return _derivative(input, axis, output, mode, cval, [1.0, 2.0, 1.0])
 
 
-def _combined(input, function, output, mode, cval, extra_arguments, extra_keywords, axes, begin, end):
-    """What `function` gives along each axis, added up after `begin` changed each; `end` changes the sum."""
-    if _device.array_of(input):
-        raise _device.refused("sums of filters along several axes", "compute them with the library that the array is of")
+def _square(array):
+    np.multiply(array, array, array)
+
+
+def _root(array):
+    np.sqrt(array, array, casting="unsafe")
+
+
+_CHANGES = {"square": _square, "root": _root, None: lambda array: None}
+
+
+def _combined(input, function, output, mode, cval, extra_arguments, extra_keywords, axes, changes):
+    """What `function` gives along each axis, added up after the first of `changes` changed each; the second changes the sum."""
     extra_keywords = extra_keywords or {}
+    device = _device.array_of(input)
+    if device:
+        axes = axes_of(axes, device.ndim)
+        modes = per_axis(mode, len(axes))
+        return _device.combined(device, function, output, changes, modes, cval, extra_arguments, extra_keywords, axes)
+    begin, end = (_CHANGES[change] for change in changes)
     input = on_host("the array", input)
     output = output_of(output, input, input.dtype.kind == "c")
     axes = axes_of(axes, input.ndim)
@@ -447,8 +465,7 @@ def generic_laplace(
         >>> ndimage.generic_laplace(np.arange(4.0) ** 2, second).tolist()
         [1.0, 2.0, 2.0, -5.0]
     """
-    nothing = lambda array: None
-    return _combined(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, nothing, nothing)
+    return _combined(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, (None, None))
 
 
 def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
@@ -494,7 +511,8 @@ def gaussian_laplace(input, sigma, output=None, mode="reflect", cval=0.0, *, axe
         >>> ndimage.gaussian_laplace(np.arange(5.0) ** 2, 1).round(3).tolist()
         [1.321, 1.702, 1.583, -0.51, -4.098]
     """
-    ndim = np.ndim(input)
+    # Arrays of a GPU say so themselves.
+    ndim = input.ndim if hasattr(input, "ndim") else np.ndim(input)
     axes = axes_of(axes, ndim)
     sigmas = [0] * ndim
     for axis, one in zip(axes, per_axis(sigma, len(axes))):
@@ -526,14 +544,7 @@ def generic_gradient_magnitude(
         >>> ndimage.generic_gradient_magnitude(np.arange(9.0).reshape(3, 3), ndimage.sobel).round(3).tolist()
         [[12.649, 14.422, 12.649], [24.331, 25.298, 24.331], [12.649, 14.422, 12.649]]
     """
-
-    def square(array):
-        np.multiply(array, array, array)
-
-    def root(array):
-        np.sqrt(array, array, casting="unsafe")
-
-    return _combined(input, derivative, output, mode, cval, extra_arguments, extra_keywords, axes, square, root)
+    return _combined(input, derivative, output, mode, cval, extra_arguments, extra_keywords, axes, ("square", "root"))
 
 
 def gaussian_gradient_magnitude(input, sigma, output=None, mode="reflect", cval=0.0, *, axes=None, **kwargs):

@@ -133,22 +133,22 @@ def box(input, output, weights, first, mode, cval):
     _into(input, output, lambda result: _box(input, result, weights, first, active, mode, cval))
 
 
-def lines_of(shape, weights, first, active, side, written):
+def lines_of(shape, weights, first, active, side, written, cost=2):
     """The sums along one axis after the other that a sum over a box of floats is, if its weights are a product; `written` has the
-    kind of the output, and the type that sums are computed in. None where values between them would be stored."""
+    kind of the output, and the type that sums are computed in; `cost` is what a weight of a line costs by one of a box. None where values between them would be stored."""
     (mode, cval), (kind, dtype) = side, written
     if kind != "f" or mode == "constant" and cval != 0:
         return None
     extents = [weights.shape[axis] for axis in active]
-    factors = _factors(weights.reshape(extents), dtype)
+    factors = _factors(weights.reshape(extents), dtype, cost)
     lines = factors and [Line(axis, factor, first[axis], mode, cval) for axis, factor in zip(active, factors)]
     return lines if lines and len(list(groups(shape, lines))) == 1 else None
 
 
-def _factors(weights, dtype):
+def _factors(weights, dtype, cost):
     """A vector for each axis, whose product the weights are within the rounding of sums in `dtype`. None, if they are no
     product, or sums along one axis after the other would take as long."""
-    if weights.size <= 2 * sum(weights.shape) or not np.all(weights) or not np.isfinite(weights).all():
+    if weights.size <= cost * sum(weights.shape) or not np.all(weights) or not np.isfinite(weights).all():
         return None
     top = np.unravel_index(np.abs(weights).argmax(), weights.shape)
     factors, product = [], 1.0

@@ -69,6 +69,32 @@ impl StreamEvent {
         unsafe { self.0.wait_on(stream) }
     }
 
+    /// As [`StreamEvent::record`], of a stream that another library made.
+    ///
+    /// # Errors
+    /// The stream is of another context, or the driver refuses.
+    ///
+    /// # Safety
+    /// `stream` is a stream that exists, as CUDA numbers it; 0 is the default stream.
+    pub unsafe fn record_in(&self, stream: u64) -> Result<(), CallError> {
+        // SAFETY: the event lives as long as `self`, the stream as the caller promises.
+        let status = unsafe { sys::cuEventRecord(self.0.0, foreign(stream)) };
+        check("cuEventRecord", status as u32)
+    }
+
+    /// As [`StreamEvent::wait_on`], of a stream that another library made.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    ///
+    /// # Safety
+    /// As of [`StreamEvent::record_in`].
+    pub unsafe fn hold(&self, stream: u64) -> Result<(), CallError> {
+        // SAFETY: the event lives as long as `self`, the stream as the caller promises.
+        let status = unsafe { sys::cuStreamWaitEvent(foreign(stream), self.0.0, 0) };
+        check("cuStreamWaitEvent", status as u32)
+    }
+
     /// Whether the work is done behind which it was recorded last; also if it never was.
     ///
     /// # Errors
@@ -77,6 +103,11 @@ impl StreamEvent {
         // SAFETY: the event lives as long as `self`.
         unsafe { self.0.is_done() }
     }
+}
+
+/// A stream of another library by its number, which is the address that the driver gave it.
+fn foreign(stream: u64) -> sys::CUstream {
+    ptr::with_exposed_provenance_mut(stream as usize)
 }
 
 impl StreamEventHandle {

@@ -17,6 +17,13 @@ pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     a.mul_add(b, c)
 }
 
+/// `dp4a.u32.s32`.
+#[must_use]
+pub fn add_byte_products(a: u32, b: u32, sum: i32) -> i32 {
+    let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    pairs.fold(sum, |sum, (a, b)| sum.wrapping_add(i32::from(a) * i32::from(b as i8)))
+}
+
 /// `prmt.b32`.
 #[must_use]
 pub fn permute(low: u32, high: u32, selector: u32) -> u32 {

@@ -37,6 +37,21 @@ device! {
         sum
     }
 
+    /// `dp4a.u32.s32`: `sum` and the products of the four bytes of `a`, from 0 to 255, with those of `b`, from -128 to 127. PTX 5.0,
+    /// floor sm_61.
+    ///
+    /// # Safety
+    /// Only in a kernel.
+    pub unsafe fn add_byte_products(a: u32, b: u32, sum: i32) -> i32 {
+        let new: i32;
+        // SAFETY: computes on registers only.
+        unsafe {
+            asm!("dp4a.u32.s32 {}, {}, {}, {};", out(reg32) new, in(reg32) a, in(reg32) b, in(reg32) sum,
+                options(pure, nomem, nostack));
+        }
+        new
+    }
+
     /// `prmt.b32`: four bytes of the eight of `low` (0 to 3) and `high` (4 to 7), one for each of the
     /// lowest four hexadecimal digits of `selector`, each below 8. PTX 2.0, floor sm_20.
     ///

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The launch of a sum of bytes over a small box with exact weights.
+
+use cuda_driver::{AnyCall, Extents};
+use devices::Memory;
+use kernels_gpu::filter::bytes::{BLOCK, Bytes, SPAN, SUM};
+use kernels_gpu::filter::numbers::U8;
+use problem::Error;
+use transform::Tap;
+
+use super::super::kind::Kind;
+use super::{Of, Step, reach};
+
+/// Weights along y, at most.
+const ROWS: usize = 32;
+/// The largest power of two that sums are divided by.
+const SHIFT: u32 = 20;
+
+/// Whole numbers of eight bits, and the power of two that they are to be divided by to be these weights.
+fn exact(taps: &[Tap]) -> Option<(Vec<i8>, u32)> {
+    (0..=SHIFT).find_map(|shift| {
+        let whole = |tap: &Tap| {
+            let weight = tap.weight * f64::from(1 << shift);
+            (weight.fract() == 0.0 && weight.abs() <= 127.0).then_some(weight as i8)
+        };
+        Some((taps.iter().map(whole).collect::<Option<_>>()?, shift))
+    })
+}
+
+impl Of<'_> {
+    /// A sum of bytes, if there is a kernel for it.
+    pub(super) fn bytes(
+        &self,
+        taps: &[Tap],
+        divisor: f64,
+        kinds: [Kind; 2],
+    ) -> Result<Option<Step>, Error> {
+        let [_, _, ny, nx] = self.filter.extents.map(|extent| extent as u32);
+        let [z, y, x] = reach(taps.iter().map(|tap| &tap.offset));
+        let fits = z == (0, 1) && y.1 <= ROWS && x.1 <= SPAN as usize && self.filter.step == 1;
+        let is_byte = self.outside.fract() == 0.0 && (0.0..256.0).contains(&self.outside);
+        if !fits
+            || !is_byte
+            || divisor != 1.0
+            || !nx.is_multiple_of(4)
+            || kinds.iter().any(|kind| kind.number() != U8)
+        {
+            return Ok(None);
+        }
+        let Some((whole, shift)) = exact(taps) else { return Ok(None) };
+        let words = x.1.div_ceil(4);
+        let below = if whole.iter().all(|weight| *weight >= 0) { 0 } else { (1 << shift) - 1 };
+        let mut bytes = vec![0; 4 * words * y.1];
+        for (tap, weight) in taps.iter().zip(whole) {
+            let [_, row, column] = tap.offset;
+            let at = (row - y.0) as usize * 4 * words + (column - x.0) as usize;
+            bytes[at] = weight as u8;
+        }
+        let of_words = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes are a word")));
+        let weights = self.device.constants("weights", &of_words.collect::<Vec<_>>())?;
+        let launch = Bytes {
+            columns: std::ptr::null(),
+            rows: std::ptr::null(),
+            weights: weights.as_ptr(),
+            outside: self.outside as u32,
+            ny,
+            nx,
+            first: [y.0, x.0],
+            span: y.1 as u32,
+            words: words as u32,
+            shift,
+            below,
+            is_aligned: 0,
+        };
+        let [rows, columns] = launch.tables();
+        let rows = self.place(1, y, rows)?;
+        // Weights that fill a word up reach further than the sum does.
+        let columns = self.place(2, x, columns)?;
+        let launch = Bytes { columns: columns.as_ptr(), rows: rows.as_ptr(), ..launch };
+        let [across, down] = launch.blocks();
+        let extents =
+            Extents { blocks: self.blocks([across, down])?, threads: BLOCK, shared_bytes: 0 };
+        let tables: Vec<Memory> = vec![rows, columns, weights];
+        let launch = move |from: *const u8, to: *mut u8| {
+            let is_word = |at: usize| at.is_multiple_of(4);
+            let is_aligned = u32::from(is_word(from as usize) && is_word(to as usize));
+            Box::new(SUM.with((from, to, Bytes { is_aligned, ..launch }))) as Box<dyn AnyCall>
+        };
+        Ok(Some(Step { launch: Box::new(launch), extents, tables }))
+    }
+}
