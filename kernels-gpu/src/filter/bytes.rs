@@ -286,7 +286,7 @@ unsafe fn store(launch: &Bytes, output: *mut u8, (y, x): (u32, u32), sums: [i32;
 /// Launch with [`BLOCK`] threads, for each plane [`Bytes::blocks`] blocks, along x first. `input` and `output` are different arrays of planes of the
 /// extents that `launch` has, which begin at words if it says so; its tables have as many entries as [`Bytes::tables`] says, of which each
 /// is [`OUTSIDE`] or one of the array, and there are as many weights.
-#[kernel(registers = 80)]
+#[kernel(registers = 96)]
 pub unsafe fn filter_bytes(input: *const u8, output: *mut u8, launch: Bytes) {
     // SAFETY: the launch is as this function's contract says.
     unsafe {

@@ -406,6 +406,6 @@ pub trait Kernels: Number {
 }
 
 kernels! {
-    f32: filter_lines_f32, 120, filter_lines_f32_own, 72;
+    f32: filter_lines_f32, 128, filter_lines_f32_own, 72;
     f64: filter_lines_f64, 160, filter_lines_f64_own, 160;
 }

@@ -31,6 +31,14 @@ pub struct Taken<'a> {
     pub has: u32,
 }
 
+impl Taken<'_> {
+    /// The place of weights of a line of outputs, by that of the first line's.
+    #[inline(always)]
+    const fn of_line<V: Number>(&self, at: Shared, line: usize) -> Shared {
+        Shared(at.0.wrapping_sub((line as u32).wrapping_mul(self.weights.line::<V>())))
+    }
+}
+
 impl<V: Number, const LINES: usize> Sums<V, LINES> {
     /// Zeros.
     pub const ZERO: Self = Self { of: [[V::ZERO; WIDTH]; LINES], window: [V::ZERO; WINDOW] };
@@ -80,14 +88,15 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     unsafe fn step<const BASE: usize, const FULL: bool>(
         &mut self,
         taken: &Taken,
-        at: &[Shared; LINES],
+        at: Shared,
         group: u32,
         fresh: [V; WEIGHTS],
     ) {
         self.fill(BASE + WIDTH, fresh);
         // SAFETY: in a kernel, as the caller promises.
         unroll!(line < LINES => unsafe {
-            self.step_line::<BASE, FULL>(taken, at[line].offset(group * GROUP * V::BYTES), line)
+            let at = taken.of_line::<V>(at, line).offset(group * GROUP * V::BYTES);
+            self.step_line::<BASE, FULL>(taken, at, line)
         });
     }
 
@@ -120,7 +129,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     unsafe fn step_tail<const BASE: usize>(
         &mut self,
         taken: &Taken,
-        at: &[Shared; LINES],
+        at: Shared,
         count: u32,
         fresh: [V; WEIGHTS],
     ) {
@@ -130,7 +139,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         unsafe {
             unroll!(line < LINES => {
                 if taken.has >> line & 1 != 0 {
-                    values[line] = V::load_four(at[line]);
+                    values[line] = V::load_four(taken.of_line::<V>(at, line));
                 }
             });
             self.tail_tap::<BASE>(taken, 0, &values);
@@ -162,7 +171,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     unsafe fn step_any<const BASE: usize>(
         &mut self,
         taken: &Taken,
-        at: &[Shared; LINES],
+        at: Shared,
         group: u32,
         fresh: [V; WEIGHTS],
     ) {
@@ -188,30 +197,24 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     pub unsafe fn add_groups(&mut self, taken: &Taken, mut next: impl FnMut() -> [V; WEIGHTS]) {
         let weights = taken.weights;
         let line = weights.line::<V>();
-        let first = weights.values.0.wrapping_add(taken.first.wrapping_mul(line));
-        let mut at = [Shared(first); LINES];
-        unroll!(index < LINES => {
-            at[index] = Shared(first.wrapping_sub((index as u32).wrapping_mul(line)))
-        });
+        let mut at = Shared(weights.values.0.wrapping_add(taken.first.wrapping_mul(line)));
         self.fill(0, next());
         self.fill(WEIGHTS, next());
         // SAFETY: in a kernel, as the caller promises.
         unsafe {
+            let mut group = 0;
             if taken.has == (1 << LINES) - 1 {
                 // What the compiler knows is not asked for.
                 let taken = Taken { has: (1 << LINES) - 1, ..*taken };
-                let mut group = 0;
                 while group + ROUND <= weights.counts.full {
-                    self.step::<0, true>(&taken, &at, 0, next());
-                    self.step::<WEIGHTS, true>(&taken, &at, 1, next());
-                    self.step::<{ 2 * WEIGHTS }, true>(&taken, &at, 2, next());
+                    self.step::<0, true>(&taken, at, 0, next());
+                    self.step::<WEIGHTS, true>(&taken, at, 1, next());
+                    self.step::<{ 2 * WEIGHTS }, true>(&taken, at, 2, next());
                     group += ROUND;
-                    advance::<V, LINES>(&mut at, ROUND);
+                    at = advance::<V>(at, ROUND);
                 }
-                self.add_rest(&taken, at, group, next);
-            } else {
-                self.add_rest(taken, at, 0, next);
             }
+            self.add_rest(taken, at, group, next);
         }
     }
 
@@ -221,7 +224,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     unsafe fn add_rest(
         &mut self,
         taken: &Taken,
-        mut at: [Shared; LINES],
+        mut at: Shared,
         mut group: u32,
         mut next: impl FnMut() -> [V; WEIGHTS],
     ) {
@@ -229,20 +232,20 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         // SAFETY: in a kernel, as the caller promises.
         unsafe {
             while group < weights.groups {
-                self.step_any::<0>(taken, &at, group, next());
-                advance::<V, LINES>(&mut at, 1);
+                self.step_any::<0>(taken, at, group, next());
+                at = advance::<V>(at, 1);
                 group += 1;
                 if group == weights.groups {
                     break;
                 }
-                self.step_any::<WEIGHTS>(taken, &at, group, next());
-                advance::<V, LINES>(&mut at, 1);
+                self.step_any::<WEIGHTS>(taken, at, group, next());
+                at = advance::<V>(at, 1);
                 group += 1;
                 if group == weights.groups {
                     break;
                 }
-                self.step_any::<{ 2 * WEIGHTS }>(taken, &at, group, next());
-                advance::<V, LINES>(&mut at, 1);
+                self.step_any::<{ 2 * WEIGHTS }>(taken, at, group, next());
+                at = advance::<V>(at, 1);
                 group += 1;
             }
         }
@@ -251,6 +254,6 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
 
 /// Goes on by some groups of weights.
 #[inline(always)]
-fn advance<V: Number, const LINES: usize>(at: &mut [Shared; LINES], groups: u32) {
-    unroll!(line < LINES => at[line] = Shared(at[line].0.wrapping_add(groups * GROUP * V::BYTES)));
+const fn advance<V: Number>(at: Shared, groups: u32) -> Shared {
+    Shared(at.0.wrapping_add(groups * GROUP * V::BYTES))
 }
