@@ -101,5 +101,5 @@ fn written(py: Python<'_>, found: Gradient) -> PyResult<Bound<'_, PyDict>> {
 
 /// By what is differentiated, and with how many bytes.
 pub fn by(coefficients: Vec<String>, parameters: Vec<String>, memory: Option<u64>) -> GradientBy {
-    GradientBy { coefficients, parameters, memory: memory.map(Bytes) }
+    GradientBy { coefficients, parameters, memory: memory.map(Bytes), ..GradientBy::default() }
 }

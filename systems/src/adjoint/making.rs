@@ -200,12 +200,13 @@ impl Making<'_> {
         let fields = system.numbered().into_iter().map(of_field).collect();
         let folder = system.source.as_ref().map(|origin| origin.folder.clone());
         let checked = System::new(&description, &folder.unwrap_or_default());
-        let checked = checked.map_err(|error| {
+        let mut checked = checked.map_err(|error| {
             refused(format!(
                 "the adjoint of steps {first} to {} is no system: {error}",
                 first + steps
             ))
         })?;
+        checked.hold(&given.iter().map(|given: &Given| given.name.as_str()).collect::<Vec<_>>());
         let source_count = system.source_places;
         Ok(Adjoint {
             description,

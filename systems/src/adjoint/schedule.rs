@@ -2,6 +2,40 @@
 //! Which states are kept, so that steps can be gone back over with few of them: the binomial schedule of Griewank and Walther, "Algorithm 799: revolve"
 //! (ACM Transactions on Mathematical Software 26, 2000), which takes the fewest steps again.
 
+/// How steps are gone back over in units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Steps of a unit, of which the values before each are kept at once.
+    pub unit: usize,
+    /// States at the beginnings of units, the first one among them; none where all steps are one unit.
+    pub states: usize,
+}
+
+impl Plan {
+    /// The one with which the fewest steps are taken again, if a state and what is kept of a step take so many bytes, and there are no more than
+    /// these; none if not one state fits. What a unit of one step keeps is not counted.
+    #[must_use]
+    pub fn new(steps: usize, (state, of_step): (u128, u128), bytes: u128) -> Option<Self> {
+        if (steps.saturating_sub(1)) as u128 * of_step <= bytes {
+            return Some(Self { unit: steps.max(1), states: 0 });
+        }
+        let states = |unit: usize| {
+            let left = bytes.checked_sub((unit - 1) as u128 * of_step)?;
+            let states = usize::try_from(left / state.max(1)).unwrap_or(usize::MAX);
+            (states > 0).then_some(states.min(steps.div_ceil(unit)))
+        };
+        let plans = (1..steps).map_while(|unit| Some(Self { unit, states: states(unit)? }));
+        plans.min_by_key(|plan| plan.steps_again(steps))
+    }
+
+    /// How many steps are taken again, at most: besides those that keep the values of the last unit first.
+    fn steps_again(&self, steps: usize) -> u128 {
+        let units = steps.div_ceil(self.unit);
+        let more = steps_again(units, self.states - 1) - (units - 1) as u128;
+        (more * self.unit as u128) + ((units - 1) * (self.unit - 1)) as u128
+    }
+}
+
 /// How many steps are taken again to go back over so many with so many states besides the one before the first step; the last step is
 /// gone back over from the state before it.
 #[must_use]
@@ -15,13 +49,11 @@ pub fn steps_again(steps: usize, states: usize) -> u128 {
     }
     // With s + 1 states in all and at most r repetitions of each step binomial(s + 1 + r, r) steps can be gone back over.
     let slots = states + 1;
-    let (mut repeated, mut reach, mut below) = (0, 1, 0);
+    let (mut repeated, mut reach) = (0, 1);
     while reach < steps {
         repeated += 1;
-        below = reach;
         reach = reach * (slots + repeated) / repeated;
     }
-    let _ = below;
     // r steps - binomial(s + 1 + r, r - 1)
     let less = binomial(slots + repeated, repeated - 1);
     repeated * steps - less

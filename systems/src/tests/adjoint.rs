@@ -226,6 +226,7 @@ fn any_smooth_system_passes_the_test_of_taylor() {
             parameters: vec!["k".into()],
             // Of one state, two, or more than there are steps.
             memory: Some(Bytes((1 + seed % 3 * (seed % 3)) * state)),
+            ..GradientBy::default()
         };
         let gradient = |by: &GradientBy| {
             let moved = of(&direction.moved(&description, k, 0.0));

@@ -46,6 +46,7 @@ fn kept_states_make_no_difference_but_to_the_steps_that_are_taken_again() {
             coefficients: vec!["c".into()],
             parameters: vec!["k".into()],
             memory: Some(Bytes(states * 2048)),
+            ..GradientBy::default()
         };
         let mut simulation = Simulation::of(&system).build().unwrap();
         let found = simulation.gradient(STEPS, &by, |after| Ok(half_squares(after).1)).unwrap();

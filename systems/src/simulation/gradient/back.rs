@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The way back over steps: what is kept of the way there, and how what is not is computed again.
+//!
+//! Steps are gone back over in units, each of so many steps that the values which the adjoint reads have room on a tape: before each
+//! step of the unit. States at the beginnings of units are kept as the binomial schedule says ([`crate::adjoint::schedule`]), and the
+//! tape is written again from the nearest one. Where the tape has room for all steps, none is taken again.
+
+use crate::adjoint::schedule::{Plan, first_kept};
+use crate::adjoint::{Given, refused};
+use crate::checked::System;
+use crate::session::StepSession;
+use crate::simulation::equations::{Passed, SystemSimulation};
+use crate::simulation::{Form, GradientBy, Simulation, SystemState};
+use crate::tape::{Place, Room, Tape, Taping, Way};
+use problem::memory::{self, Bytes};
+use problem::observe::ArrayName;
+use problem::{Clock, Dtype, Error, Grid};
+
+/// A state that is kept.
+#[derive(Clone, Copy)]
+struct State {
+    /// The unit that begins with it.
+    unit: usize,
+    step: usize,
+    clock: Option<Clock>,
+    /// Its place on the tape of states.
+    place: usize,
+}
+
+/// The way back over some steps.
+pub struct Route {
+    /// Forward arrays that the adjoint reads, in its order: their names, and the numbers of its fields.
+    given: Vec<Given>,
+    plan: Plan,
+    steps: usize,
+    /// Values before each step of a unit, and after the last step if they are looked at.
+    values: Option<Tape>,
+    /// States; the last place is for that after all steps.
+    states: Tape,
+    kept: Vec<State>,
+    free: Vec<usize>,
+    end: Option<State>,
+    /// Steps that were taken again.
+    pub steps_again: usize,
+}
+
+impl Route {
+    /// One over so many steps from the present one on, of a simulation whose adjoint reads these values, also after the last step.
+    ///
+    /// # Errors
+    /// Not one state fits; there is no room where states are to be kept; what is asked for makes no sense.
+    pub fn new(
+        of: &mut Simulation,
+        given: &[Given],
+        (steps, looks_at_end): (usize, bool),
+        (by, adjoint): (&GradientBy, Dtype),
+    ) -> Result<Self, Error> {
+        let system = of.system().expect("gradients are of systems").clone();
+        let dtype = system.dtype().stored();
+        let rounded = checked_rounding(by.rounded, dtype)?;
+        let points = system.shape().points();
+        let bytes =
+            |count: usize, dtype: Dtype| count as u128 * points as u128 * dtype.bytes() as u128;
+        let (one, of_step) = (bytes(system.arrays(), dtype), bytes(given.len(), rounded));
+        // On a device nothing is made of another type.
+        let stays = rounded == dtype && adjoint.stored() == dtype;
+        let place = settled(of, &by.place, stays)?;
+        let most = most_bytes(of, (by.memory, &place))?;
+        let plan = Plan::new(steps, (one, of_step), u128::from(most.0));
+        let plan = plan.ok_or_else(|| {
+            memory::short("a state of the system, which a gradient keeps,", one, most)
+        })?;
+        let times = plan.unit.min(steps) + usize::from(looks_at_end);
+        let values = Tape::new(
+            room(of, &place, times as u128 * of_step)?,
+            (points, rounded),
+            (times, given.len()),
+        );
+        // With that after all steps, to which the simulation returns.
+        let count = if plan.states == 0 { 0 } else { plan.states + 1 };
+        let states = Tape::new(
+            room(of, &place, count as u128 * one)?,
+            (points, dtype),
+            (count, system.arrays()),
+        );
+        let free = (0..plan.states).rev().collect();
+        let (given, kept) = (given.to_vec(), Vec::new());
+        let values = Some(values);
+        Ok(Self { given, plan, steps, values, states, kept, free, end: None, steps_again: 0 })
+    }
+
+    /// How many units there are.
+    fn units(&self) -> usize {
+        self.steps.div_ceil(self.plan.unit)
+    }
+
+    /// Takes the steps, and keeps what the way back begins with.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`]; what is kept finds no room.
+    pub fn forward(&mut self, of: &mut Simulation, looks_at_end: bool) -> Result<(), Error> {
+        let (mut left, unit) = (self.units(), self.plan.unit);
+        if left > 1 {
+            self.keep(of, 0)?;
+            while !self.free.is_empty() && left > 1 {
+                let more = first_kept(left, self.free.len());
+                of.step(more * unit)?;
+                left -= more;
+                self.keep(of, self.units() - left)?;
+            }
+            of.step((left - 1) * unit)?;
+        }
+        let last = self.steps - (self.units() - 1) * unit;
+        self.tape(of, last)?;
+        if self.units() > 1 {
+            let place = self.plan.states;
+            self.end = Some(self.state(of, self.units(), place)?);
+        }
+        if looks_at_end {
+            self.tape_one(of, self.plan.unit.min(self.steps))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the adjoint the values after the last step.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn give_end(&mut self, back: &mut Simulation) -> Result<(), Error> {
+        self.restore(back, 1, self.plan.unit.min(self.steps))
+    }
+
+    /// Goes back over all steps; the simulation is then after them again.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`], of both.
+    pub fn back(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
+        let last = self.steps - (self.units() - 1) * self.plan.unit;
+        self.restore(back, last, last - 1)?;
+        let Some(end) = self.end else { return Ok(()) };
+        let passed = match &mut of.form {
+            Form::Equations(system) => Some(system.passed()),
+            Form::Sum(_) => None,
+        };
+        let gone = self.go_all(of, back);
+        self.return_to(of, end)?;
+        if let (Some(passed), Form::Equations(system)) = (passed, &mut of.form) {
+            let passed: Passed = passed;
+            system.take_passed(passed);
+        }
+        gone
+    }
+
+    fn go_all(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
+        let mut end = self.units() - 1;
+        while let Some(state) = self.kept.pop() {
+            self.go(of, back, (state, end))?;
+            self.free.push(state.place);
+            end = state.unit;
+        }
+        Ok(())
+    }
+
+    /// Goes back over the units from a state up to this one.
+    fn go(
+        &mut self,
+        of: &mut Simulation,
+        back: &mut Simulation,
+        (begin, end): (State, usize),
+    ) -> Result<(), Error> {
+        let (mut end, unit) = (end, self.plan.unit);
+        while end > begin.unit {
+            let units = end - begin.unit;
+            self.return_to(of, begin)?;
+            if units == 1 || self.free.is_empty() {
+                self.take(of, (units - 1) * unit)?;
+                self.tape(of, unit - 1)?;
+                self.steps_again += unit - 1;
+                self.tape_one(of, unit - 1)?;
+                self.restore(back, unit, unit - 1)?;
+                end -= 1;
+                continue;
+            }
+            let more = first_kept(units, self.free.len());
+            self.take(of, more * unit)?;
+            let place = self.free.pop().expect("some are free");
+            let middle = self.state(of, begin.unit + more, place)?;
+            self.go(of, back, (middle, end))?;
+            self.free.push(place);
+            end = middle.unit;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, of: &mut Simulation, steps: usize) -> Result<(), Error> {
+        self.steps_again += steps;
+        if steps > 0 { of.step(steps) } else { Ok(()) }
+    }
+
+    /// Keeps the present state, which begins a unit.
+    fn keep(&mut self, of: &mut Simulation, unit: usize) -> Result<(), Error> {
+        let place = self.free.pop().expect("some are free");
+        let state = self.state(of, unit, place)?;
+        self.kept.push(state);
+        Ok(())
+    }
+
+    fn state(&mut self, of: &mut Simulation, unit: usize, place: usize) -> Result<State, Error> {
+        let (dtype, to) = (self.states.dtype, self.states.at(place));
+        let step = of.steps();
+        let clock = match &mut of.form {
+            Form::Equations(system) => {
+                system.keep(0..to.len(), (to, dtype))?;
+                Some(system.present_clock())
+            }
+            Form::Sum(sum) => {
+                let name = sum.name().to_owned();
+                to[0].put(sum.field(&name)?.values)?;
+                of.clock_of_a_sum()
+            }
+        };
+        Ok(State { unit, step, clock, place })
+    }
+
+    /// Has the simulation be in a state that was kept.
+    fn return_to(&mut self, of: &mut Simulation, state: State) -> Result<(), Error> {
+        let kept = self.states.at(state.place);
+        if let (Form::Equations(system), Some(clock)) = (&mut of.form, state.clock)
+            && system.return_to((state.step, clock), kept)?
+        {
+            return Ok(());
+        }
+        let system = of.system().expect("gradients are of systems");
+        let shape = system.shape();
+        let names = names(system);
+        let arrays = names.into_iter().zip(kept.iter());
+        let arrays = arrays
+            .map(|(name, kept)| Ok((name, Grid { shape, values: kept.values()?.into_owned() })));
+        let (records, series, rows_of) = Default::default();
+        let arrays = arrays.collect::<Result<_, Error>>()?;
+        let State { step, clock, .. } = state;
+        of.begin_with(SystemState { step, arrays, records, series, rows_of, clock })
+    }
+
+    /// Takes so many steps, with the values before each on the tape.
+    fn tape(&mut self, of: &mut Simulation, steps: usize) -> Result<(), Error> {
+        if steps == 0 {
+            return Ok(());
+        }
+        if let Form::Equations(system) = &mut of.form {
+            let arrays = numbers(system, &self.given)?;
+            let tape = self.values.take().expect("it is here between steps");
+            let taping = Taping { tape, arrays, way: Way::Save, next: 0 };
+            self.values = Some(system.step_taping(steps, taping)?);
+            return Ok(());
+        }
+        for step in 0..steps {
+            self.tape_one(of, step)?;
+            of.step(1)?;
+        }
+        Ok(())
+    }
+
+    /// Has the present values be on the tape, at this time.
+    fn tape_one(&mut self, of: &mut Simulation, time: usize) -> Result<(), Error> {
+        let tape = self.values.as_mut().expect("it is here between steps");
+        let (dtype, to) = (tape.dtype, tape.at(time));
+        match &mut of.form {
+            Form::Equations(system) => {
+                let arrays = numbers(system, &self.given)?;
+                system.keep(arrays.into_iter(), (to, dtype))
+            }
+            Form::Sum(sum) => {
+                let name = sum.name().to_owned();
+                to[0].put(sum.field(&name)?.values.cast(dtype))
+            }
+        }
+    }
+
+    /// Takes so many steps of the adjoint, from this time on the tape backwards.
+    fn restore(&mut self, back: &mut Simulation, steps: usize, time: usize) -> Result<(), Error> {
+        let Form::Equations(system) = &mut back.form else {
+            unreachable!("what reads other fields is no stencil")
+        };
+        let arrays = self.given.iter().map(|given| system.number(&given.name, 0));
+        let arrays = arrays.collect::<Result<_, _>>()?;
+        let tape = self.values.take().expect("it is here between steps");
+        let taping = Taping { tape, arrays, way: Way::Restore, next: time };
+        self.values = Some(system.step_taping(steps, taping)?);
+        Ok(())
+    }
+}
+
+/// The numbers of the forward arrays that an adjoint reads.
+fn numbers(system: &SystemSimulation, given: &[Given]) -> Result<Vec<usize>, Error> {
+    given.iter().map(|given| system.number(&given.field, given.level)).collect()
+}
+
+/// The arrays of a system, in the order of their numbers.
+fn names(system: &System) -> Vec<ArrayName> {
+    let name = |array| match array {
+        crate::expression::Array::Field { field, level } => {
+            ArrayName { field: system.fields[field].name.clone(), level }
+        }
+        _ => unreachable!("levels of fields alone have numbers"),
+    };
+    system.numbered().into_iter().map(name).collect()
+}
+
+/// The type in which values are kept that the adjoint reads.
+fn checked_rounding(asked: Option<Dtype>, own: Dtype) -> Result<Dtype, Error> {
+    match asked {
+        None => Ok(own),
+        Some(Dtype::Tf32) => Err(refused("states are not kept as tf32: take f32".into())),
+        Some(asked)
+            if asked.bytes() > own.bytes() || asked.bytes() == own.bytes() && asked != own =>
+        {
+            Err(refused(format!(
+                "states of {own} values are not kept as {asked}, which is no rounding"
+            )))
+        }
+        Some(asked) => Ok(asked),
+    }
+}
+
+/// The session of a simulation, if equations are computed.
+fn session(of: &mut Simulation) -> Option<&mut dyn StepSession> {
+    match &mut of.form {
+        Form::Equations(system) => Some(system.room()),
+        Form::Sum(_) => None,
+    }
+}
+
+/// Where states are kept, as it was asked for.
+fn settled(of: &mut Simulation, asked: &Place, stays: bool) -> Result<Place, Error> {
+    let is_device = match session(of) {
+        Some(session) => session.free_room()?.is_some(),
+        None => false,
+    };
+    match asked {
+        Place::WhereTheyLie if is_device && stays => Ok(Place::Device),
+        Place::WhereTheyLie => Ok(Place::Memory),
+        Place::Device if !is_device => Err(refused(
+            "states are to be kept on a GPU, and none computes these steps: keep them in memory or in a folder".into(),
+        )),
+        Place::Device if !stays => Err(refused(
+            "on a GPU states are kept as the values that they are, and these are to be rounded or widened: keep them in memory or in a folder".into(),
+        )),
+        other => Ok(other.clone()),
+    }
+}
+
+/// How much they may take.
+fn most_bytes(
+    of: &mut Simulation,
+    (asked, place): (Option<Bytes>, &Place),
+) -> Result<Bytes, Error> {
+    if let Some(asked) = asked {
+        return Ok(asked);
+    }
+    Ok(match place {
+        Place::Device => {
+            let free = session(of).map(|session| session.free_room()).transpose()?.flatten();
+            Bytes(free.unwrap_or_default() / 4)
+        }
+        Place::Folder(_) => Bytes(u64::MAX),
+        _ => Bytes(memory::free().0 / 4),
+    })
+}
+
+/// Room for so many bytes there.
+fn room(of: &mut Simulation, place: &Place, bytes: u128) -> Result<Room, Error> {
+    match place {
+        Place::Folder(folder) => Room::folder(folder),
+        Place::Device if bytes > 0 => {
+            let session = session(of).expect("it has a device");
+            let room = session.room(bytes as usize)?;
+            Ok(room.map_or(Room::Here, Room::Device))
+        }
+        _ => Ok(Room::Here),
+    }
+}
