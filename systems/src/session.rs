@@ -202,17 +202,17 @@ pub trait StepSession: Session {
     /// # Errors
     /// As [`StepSession::keep`] and [`StepSession::take_kept`].
     fn exchange(&mut self, taping: &mut Taping) -> Result<(), Error> {
-        let Taping { tape, arrays, way, next } = taping;
-        let dtype = tape.dtype;
-        for (array, kept) in arrays.iter().zip(tape.at(*next)) {
+        for number in 0..taping.moves.len() {
+            let (one, way) = (taping.moves[number], taping.way);
+            let (kept, dtype) = taping.of(one);
             match way {
-                Way::Save => self.keep(*array, kept, dtype)?,
-                Way::Restore => self.take_kept(*array, kept)?,
+                Way::Save => self.keep(one.array, kept, dtype)?,
+                Way::Restore => self.take_kept(one.array, kept)?,
             }
         }
-        *next = match way {
-            Way::Save => *next + 1,
-            Way::Restore => next.saturating_sub(1),
+        taping.next = match taping.way {
+            Way::Save => taping.next + 1,
+            Way::Restore => taping.next.saturating_sub(1),
         };
         Ok(())
     }

@@ -125,6 +125,13 @@ impl Tape {
     pub fn at(&mut self, time: usize) -> &mut [Kept] {
         &mut self.kept[time * self.arrays..][..self.arrays]
     }
+
+    /// Has what was at two times change places.
+    pub fn swap(&mut self, one: usize, other: usize) {
+        for array in 0..self.arrays {
+            self.kept.swap(one * self.arrays + array, other * self.arrays + array);
+        }
+    }
 }
 
 /// What is done with a tape before each step.
@@ -136,12 +143,31 @@ pub enum Way {
     Restore,
 }
 
+/// Values of a tape, and an array of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    /// The number of the array in the session.
+    pub array: usize,
+    /// Its place among the arrays of a time.
+    pub place: usize,
+    /// Of which time, from the one that the tape has come to.
+    pub when: isize,
+}
+
 /// A tape that goes along with the steps of a session.
 pub struct Taping {
     pub tape: Tape,
-    /// The numbers of the arrays in the session.
-    pub arrays: Vec<usize>,
+    /// Which values of it go to which arrays of the session, or come from there.
+    pub moves: Vec<Move>,
     pub way: Way,
     /// The time that comes next.
     pub next: usize,
+}
+
+impl Taping {
+    /// What a move is about, and the type of values that are kept.
+    pub fn of(&mut self, Move { place, when, .. }: Move) -> (&mut Kept, Dtype) {
+        let dtype = self.tape.dtype;
+        (&mut self.tape.at(self.next.strict_add_signed(when))[place], dtype)
+    }
 }

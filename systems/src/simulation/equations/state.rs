@@ -137,14 +137,17 @@ impl SystemSimulation {
         self.outset.forget_values();
     }
 
-    /// The numbers that arrays have in its session.
+    /// The number that an array has in its session; none where no equation reads it.
     ///
     /// # Errors
     /// [`Error::UnknownField`].
-    pub(in crate::simulation) fn number(&self, name: &str, level: usize) -> Result<usize, Error> {
+    pub(in crate::simulation) fn number(
+        &self,
+        name: &str,
+        level: usize,
+    ) -> Result<Option<usize>, Error> {
         let own = Array::Field { field: self.system.find(name)?, level };
-        let number = self.system.numbered().into_iter().position(|array| array == own);
-        Ok(number.expect("an array that equations read"))
+        Ok(self.system.numbered().into_iter().position(|array| array == own))
     }
 
     /// Keeps arrays as they are now, by their numbers.

@@ -11,7 +11,7 @@ use crate::checked::System;
 use crate::session::StepSession;
 use crate::simulation::equations::{Passed, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
-use crate::tape::{Place, Room, Tape, Taping, Way};
+use crate::tape::{Move, Place, Room, Tape, Taping, Way};
 use problem::memory::{self, Bytes};
 use problem::observe::ArrayName;
 use problem::{Clock, Dtype, Error, Grid};
@@ -29,11 +29,15 @@ struct State {
 
 /// The way back over some steps.
 pub struct Route {
-    /// Forward arrays that the adjoint reads, in its order: their names, and the numbers of its fields.
+    /// What the adjoint reads.
     given: Vec<Given>,
+    /// The forward fields that this is of, each once.
+    fields: Vec<String>,
+    /// How many steps before a step it is of, at most: so many times before a unit are on the tape, too.
+    lag: usize,
     plan: Plan,
     steps: usize,
-    /// Values before each step of a unit, and after the last step if they are looked at.
+    /// Values of the fields before each step of a unit, after its last one, and earlier ones before its first.
     values: Option<Tape>,
     /// States; the last place is for that after all steps.
     states: Tape,
@@ -45,23 +49,27 @@ pub struct Route {
 }
 
 impl Route {
-    /// One over so many steps from the present one on, of a simulation whose adjoint reads these values, also after the last step.
+    /// One over so many steps from the present one on, of a simulation whose adjoint reads these values, and is of this type.
     ///
     /// # Errors
     /// Not one state fits; there is no room where states are to be kept; what is asked for makes no sense.
     pub fn new(
         of: &mut Simulation,
         given: &[Given],
-        (steps, looks_at_end): (usize, bool),
+        steps: usize,
         (by, adjoint): (&GradientBy, Dtype),
     ) -> Result<Self, Error> {
+        let mut fields: Vec<String> = given.iter().map(|given| given.field.clone()).collect();
+        fields.sort_unstable();
+        fields.dedup();
+        let lag = given.iter().map(|given| (-given.when).max(0) as usize).max().unwrap_or(0);
         let system = of.system().expect("gradients are of systems").clone();
         let dtype = system.dtype().stored();
         let rounded = checked_rounding(by.rounded, dtype)?;
         let points = system.shape().points();
         let bytes =
             |count: usize, dtype: Dtype| count as u128 * points as u128 * dtype.bytes() as u128;
-        let (one, of_step) = (bytes(system.arrays(), dtype), bytes(given.len(), rounded));
+        let (one, of_step) = (bytes(system.arrays(), dtype), bytes(fields.len(), rounded));
         // On a device nothing is made of another type.
         let stays = rounded == dtype && adjoint.stored() == dtype;
         let place = settled(of, &by.place, stays)?;
@@ -70,11 +78,11 @@ impl Route {
         let plan = plan.ok_or_else(|| {
             memory::short("a state of the system, which a gradient keeps,", one, most)
         })?;
-        let times = plan.unit.min(steps) + usize::from(looks_at_end);
+        let times = lag + plan.unit.min(steps) + 1;
         let values = Tape::new(
             room(of, &place, times as u128 * of_step)?,
             (points, rounded),
-            (times, given.len()),
+            (times, fields.len()),
         );
         // With that after all steps, to which the simulation returns.
         let count = if plan.states == 0 { 0 } else { plan.states + 1 };
@@ -86,7 +94,19 @@ impl Route {
         let free = (0..plan.states).rev().collect();
         let (given, kept) = (given.to_vec(), Vec::new());
         let values = Some(values);
-        Ok(Self { given, plan, steps, values, states, kept, free, end: None, steps_again: 0 })
+        Ok(Self {
+            given,
+            fields,
+            lag,
+            plan,
+            steps,
+            values,
+            states,
+            kept,
+            free,
+            end: None,
+            steps_again: 0,
+        })
     }
 
     /// How many units there are.
@@ -98,7 +118,7 @@ impl Route {
     ///
     /// # Errors
     /// As [`Simulation::step`]; what is kept finds no room.
-    pub fn forward(&mut self, of: &mut Simulation, looks_at_end: bool) -> Result<(), Error> {
+    pub fn forward(&mut self, of: &mut Simulation) -> Result<(), Error> {
         let (mut left, unit) = (self.units(), self.plan.unit);
         if left > 1 {
             self.keep(of, 0)?;
@@ -110,14 +130,12 @@ impl Route {
             }
             of.step((left - 1) * unit)?;
         }
-        let last = self.steps - (self.units() - 1) * unit;
+        let last = self.last();
         self.tape(of, last)?;
+        self.tape_one(of, self.lag + last)?;
         if self.units() > 1 {
             let place = self.plan.states;
             self.end = Some(self.state(of, self.units(), place)?);
-        }
-        if looks_at_end {
-            self.tape_one(of, self.plan.unit.min(self.steps))?;
         }
         Ok(())
     }
@@ -127,7 +145,8 @@ impl Route {
     /// # Errors
     /// The device refuses.
     pub fn give_end(&mut self, back: &mut Simulation) -> Result<(), Error> {
-        self.restore(back, 1, self.plan.unit.min(self.steps))
+        let last = self.last();
+        self.restore(back, 1, self.lag + last)
     }
 
     /// Goes back over all steps; the simulation is then after them again.
@@ -135,8 +154,8 @@ impl Route {
     /// # Errors
     /// As [`Simulation::step`], of both.
     pub fn back(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
-        let last = self.steps - (self.units() - 1) * self.plan.unit;
-        self.restore(back, last, last - 1)?;
+        let last = self.last();
+        self.restore(back, last, self.lag + last - 1)?;
         let Some(end) = self.end else { return Ok(()) };
         let passed = match &mut of.form {
             Form::Equations(system) => Some(system.passed()),
@@ -174,10 +193,15 @@ impl Route {
             self.return_to(of, begin)?;
             if units == 1 || self.free.is_empty() {
                 self.take(of, (units - 1) * unit)?;
+                // What comes after its last step is what came before the first one of the unit that was gone back over.
+                self.values
+                    .as_mut()
+                    .expect("it is here between steps")
+                    .swap(self.lag, self.lag + unit);
                 self.tape(of, unit - 1)?;
                 self.steps_again += unit - 1;
-                self.tape_one(of, unit - 1)?;
-                self.restore(back, unit, unit - 1)?;
+                self.tape_one(of, self.lag + unit - 1)?;
+                self.restore(back, unit, self.lag + unit - 1)?;
                 end -= 1;
                 continue;
             }
@@ -242,20 +266,27 @@ impl Route {
         of.begin_with(SystemState { step, arrays, records, series, rows_of, clock })
     }
 
-    /// Takes so many steps, with the values before each on the tape.
+    /// Takes the first steps of a unit, with earlier values and those before each step on the tape.
     fn tape(&mut self, of: &mut Simulation, steps: usize) -> Result<(), Error> {
-        if steps == 0 {
-            return Ok(());
+        for level in 1..=self.lag {
+            self.tape_level(of, level, self.lag - level)?;
         }
         if let Form::Equations(system) = &mut of.form {
-            let arrays = numbers(system, &self.given)?;
+            if steps == 0 {
+                return Ok(());
+            }
+            let fields = self.fields.iter().enumerate();
+            let moves = fields.map(|(place, field)| {
+                Ok(Move { array: number(system, field, 0)?, place, when: 0 })
+            });
+            let moves = moves.collect::<Result<_, Error>>()?;
             let tape = self.values.take().expect("it is here between steps");
-            let taping = Taping { tape, arrays, way: Way::Save, next: 0 };
+            let taping = Taping { tape, moves, way: Way::Save, next: self.lag };
             self.values = Some(system.step_taping(steps, taping)?);
             return Ok(());
         }
         for step in 0..steps {
-            self.tape_one(of, step)?;
+            self.tape_one(of, self.lag + step)?;
             of.step(1)?;
         }
         Ok(())
@@ -263,12 +294,22 @@ impl Route {
 
     /// Has the present values be on the tape, at this time.
     fn tape_one(&mut self, of: &mut Simulation, time: usize) -> Result<(), Error> {
+        self.tape_level(of, 0, time)
+    }
+
+    /// Has values so many steps before now be on the tape, at this time.
+    fn tape_level(&mut self, of: &mut Simulation, level: usize, time: usize) -> Result<(), Error> {
         let tape = self.values.as_mut().expect("it is here between steps");
         let (dtype, to) = (tape.dtype, tape.at(time));
         match &mut of.form {
             Form::Equations(system) => {
-                let arrays = numbers(system, &self.given)?;
-                system.keep(arrays.into_iter(), (to, dtype))
+                for (field, kept) in self.fields.iter().zip(to) {
+                    // A field without so early a level is read at no such time.
+                    if let Some(array) = system.number(field, level)? {
+                        system.keep([array].into_iter(), (std::slice::from_mut(kept), dtype))?;
+                    }
+                }
+                Ok(())
             }
             Form::Sum(sum) => {
                 let name = sum.name().to_owned();
@@ -282,18 +323,29 @@ impl Route {
         let Form::Equations(system) = &mut back.form else {
             unreachable!("what reads other fields is no stencil")
         };
-        let arrays = self.given.iter().map(|given| system.number(&given.name, 0));
-        let arrays = arrays.collect::<Result<_, _>>()?;
         let tape = self.values.take().expect("it is here between steps");
-        let taping = Taping { tape, arrays, way: Way::Restore, next: time };
+        // Nothing comes after the last values, where the first step of the adjoint looks at them alone.
+        let most = if time == self.lag + self.last() && steps == 1 { 0 } else { isize::MAX };
+        let moves = self.given.iter().map(|given| {
+            let place = self.fields.iter().position(|field| *field == given.field);
+            let place = place.expect("each field is among them");
+            Ok(Move { array: number(system, &given.name, 0)?, place, when: given.when.min(most) })
+        });
+        let moves = moves.collect::<Result<_, Error>>()?;
+        let taping = Taping { tape, moves, way: Way::Restore, next: time };
         self.values = Some(system.step_taping(steps, taping)?);
         Ok(())
     }
+
+    /// Steps of the last unit.
+    fn last(&self) -> usize {
+        self.steps - (self.units() - 1) * self.plan.unit
+    }
 }
 
-/// The numbers of the forward arrays that an adjoint reads.
-fn numbers(system: &SystemSimulation, given: &[Given]) -> Result<Vec<usize>, Error> {
-    given.iter().map(|given| system.number(&given.field, given.level)).collect()
+/// The number of an array that there is.
+fn number(system: &SystemSimulation, name: &str, level: usize) -> Result<usize, Error> {
+    Ok(system.number(name, level)?.expect("an array that equations read"))
 }
 
 /// The arrays of a system, in the order of their numbers.

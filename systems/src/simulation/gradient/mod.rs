@@ -118,14 +118,13 @@ impl Simulation {
         let first = self.steps();
         let span = (first, steps);
         let plain = Adjoint::new(&system, &by, span, &Misfit::unsaid(&system, steps))?;
-        let looks_at_end = plain.looks_at_end;
         let mut route = None;
         if plain.given.is_empty() || steps == 0 {
             self.step(steps)?;
         } else {
             let types = (keeping, plain.system.dtype());
-            let mut own = Route::new(self, &plain.given, (steps, looks_at_end), types)?;
-            own.forward(self, looks_at_end)?;
+            let mut own = Route::new(self, &plain.given, steps, types)?;
+            own.forward(self)?;
             route = Some(own);
         }
         let cotangents = misfit(self)?;
