@@ -3,11 +3,11 @@
 
 use super::{STEPS, all_plus, dot, from, grids, half_squares, like, of, plus, values};
 use crate::adjoint::schedule::steps_again;
-use crate::simulation::{Cotangents, Gradient, GradientBy};
+use crate::simulation::{Cotangents, Gradient, GradientBy, Place};
 use crate::{Description, FieldText, Simulation, System};
 use compute::engine::EngineRequest;
-use problem::Grid;
 use problem::memory::Bytes;
+use problem::{Dtype, Grid};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -113,6 +113,56 @@ fn engines_agree_on_a_gradient() {
     let off = cpu.iter().zip(&emulated).map(|(a, b)| (a - b).abs() / (1.0 + a.abs()));
     let off = off.fold(0.0, f64::max);
     assert!(off < 1e-12, "{off:e}");
+}
+
+/// Wherever states are kept, with so little memory that steps are taken again or with enough; as what they are, or rounded.
+#[test]
+fn states_are_kept_where_it_is_asked() {
+    const STEPS: usize = 7;
+    let system = reacting();
+    let folder = tempfile::tempdir().unwrap();
+    let of = |engine: EngineRequest, place: Place, rounded: Option<Dtype>, states: u64| {
+        let by = GradientBy {
+            coefficients: vec!["c".into()],
+            memory: Some(Bytes(states * 2048)),
+            place,
+            rounded,
+            ..GradientBy::default()
+        };
+        let mut simulation = Simulation::of(&system).engine(engine).build().unwrap();
+        let found = simulation.gradient(STEPS, &by, |after| Ok(half_squares(after).1));
+        found.map(|found| told(&found)).map_err(|error| error.to_string())
+    };
+    let (cpu, emulated) = (EngineRequest::Cpu, EngineRequest::Emulate);
+    let usual = [cpu, emulated].map(|it| of(it, Place::WhereTheyLie, None, 100).unwrap());
+    let in_files = || Place::Folder(folder.path().to_owned());
+    for (engine, usual) in [cpu, emulated].into_iter().zip(&usual) {
+        for place in [Place::WhereTheyLie, Place::Memory, in_files()] {
+            for states in [2, 4, 100] {
+                let found = of(engine, place.clone(), None, states).unwrap();
+                assert_eq!(&found, usual, "{engine}, {place:?}, {states} states");
+            }
+        }
+    }
+    assert_eq!(of(emulated, Place::Device, None, 3).unwrap(), usual[1]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let largest = usual[0].iter().copied().map(f64::abs).fold(0.0, f64::max);
+    for (dtype, most) in [(Dtype::F32, 1e-6), (Dtype::F16, 5e-3), (Dtype::Bf16, 4e-2)] {
+        for (engine, place) in
+            [(cpu, Place::Memory), (emulated, Place::WhereTheyLie), (cpu, in_files())]
+        {
+            let found = of(engine, place, Some(dtype), 4).unwrap();
+            let off = found.iter().zip(&usual[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            println!("{dtype}: off by {:.1e} of the largest value", off / largest);
+            assert!(off > 0.0 && off < most * largest, "{dtype}: {off:e} of {largest:e}");
+        }
+    }
+    let refusal = |engine, place, rounded| of(engine, place, rounded, 100).unwrap_err();
+    assert!(refusal(cpu, Place::Device, None).contains("none computes these steps"));
+    assert!(refusal(emulated, Place::Device, Some(Dtype::F16)).contains("rounded or widened"));
+    assert!(refusal(cpu, Place::Memory, Some(Dtype::Tf32)).contains("take f32"));
+    let nowhere = Place::Folder(folder.path().join("nowhere"));
+    assert!(refusal(cpu, nowhere, None).contains("cannot write"));
 }
 
 #[test]
