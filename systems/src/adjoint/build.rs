@@ -41,7 +41,7 @@ pub fn build(
                 0 => format!("adjoint_{}", of.name),
                 _ => format!("adjoint_{}_{level}", of.name),
             };
-            reverse.array(Own { name, value: None, periodic })
+            reverse.array(Own { name, value: None, periodic, sides: None })
         };
         adjoints.push((0..of.levels).map(|level| own(level, &mut reverse)).collect());
     }
@@ -76,7 +76,7 @@ pub fn build(
     let mut gradients = Vec::new();
     for (array, (_, name)) in arrays.iter().zip(&wanted) {
         let name = format!("gradient_{name}");
-        let own = reverse.array(Own { name, value: None, periodic: [false; 3] });
+        let own = reverse.array(Own { name, value: None, periodic: [false; 3], sides: None });
         let parts = reverse.found.remove(array).unwrap_or_default();
         nexts.push((own, add(Node::Read(own), sum(parts))));
         gradients.push(own);
@@ -94,7 +94,8 @@ pub fn build(
             (None, Node::Read(array)) if array == of_state => of_state,
             (None, after) => {
                 let name = format!("source_{}", system.fields[field].name);
-                let own = reverse.array(Own { name, value: None, periodic: [false; 3] });
+                let own =
+                    reverse.array(Own { name, value: None, periodic: [false; 3], sides: None });
                 nexts.push((own, after));
                 own
             }
@@ -143,7 +144,6 @@ fn check(system: &System) -> Result<(), Error> {
     let mut wrong = None;
     let mut see = |node: &Node| match node {
         Node::Total(_) => wrong = Some("a total in an equation has no adjoint yet"),
-        Node::Solve(..) => wrong = Some("a solve has no adjoint yet"),
         _ => (),
     };
     system.visit(&mut see);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::reverse::Reverse;
+use super::reverse::{Own, Reverse};
 use super::text::{Names, Writer, backwards};
 use super::{Adjoint, AtSource, By, Given, Misfit, OfField, Summed, refused};
 use crate::checked::System;
@@ -127,7 +127,7 @@ impl Making<'_> {
             if let Some(own) = self.reverse.own(*array) {
                 if let Some(value) = &own.value {
                     let value = self.text(value, *array)?;
-                    let (name, around) = (&self.names[array], self.around(own.periodic));
+                    let (name, around) = (&self.names[array], self.around(own)?);
                     description = description.work_with(name, value, &around);
                 }
                 continue;
@@ -158,7 +158,7 @@ impl Making<'_> {
         for (array, next) in &nexts {
             let name = self.names[array].clone();
             let own = FieldText::new(&name, 0.0, self.text(next, *array)?);
-            let boundary = self.around(self.reverse.own(*array).expect("it is its own").periodic);
+            let boundary = self.around(self.reverse.own(*array).expect("it is its own"))?;
             description = description.field(own.boundary(&boundary));
         }
         for (name, table) in self.tables.iter().zip(&system.tables) {
@@ -246,14 +246,22 @@ impl Making<'_> {
         })
     }
 
-    /// Zeros, but for axes that are periodic.
-    fn around(&self, periodic: [bool; 3]) -> String {
-        let first = 3 - self.reverse.system.shape.dims();
-        let sides = (first..3).map(|axis| {
-            let kind = if periodic[axis] { "periodic" } else { "zero" };
+    /// What lies around an array of the adjoint: zeros, but for axes that are periodic, unless it is solved for.
+    fn around(&self, own: &Own) -> Result<String, Error> {
+        let dims = self.reverse.system.shape.dims();
+        if let Some(sides) = &own.sides {
+            let no_array = |_: Array| String::new();
+            let writer = Writer { array: &no_array, stencils: &[], tables: &[], dims };
+            let expression = |_: usize| unreachable!("what sides add is left out");
+            let text = writer.boundary(sides, self.reverse.system.spacing, &expression);
+            return text
+                .map_err(|what| refused(format!("the sides of '{}' need {what}", own.name)));
+        }
+        let sides = (3 - dims..3).map(|axis| {
+            let kind = if own.periodic[axis] { "periodic" } else { "zero" };
             format!("{}:{kind}", ["z", "y", "x"][axis])
         });
-        sides.collect::<Vec<_>>().join(",")
+        Ok(sides.collect::<Vec<_>>().join(","))
     }
 
     /// A coefficient of the forward system.
@@ -370,8 +378,8 @@ impl Making<'_> {
             .map(|text| text.as_str().to_owned())
             .collect();
         for (name, stencil) in self.own_names.iter().zip(&self.reverse.stencils) {
-            let call = format!("{name}(");
-            if texts.iter().any(|text| text.contains(&call)) {
+            let calls = [format!("{name}("), format!("solve({name}, ")];
+            if texts.iter().any(|text| calls.iter().any(|call| text.contains(call))) {
                 description = description.stencil(name, stencil.clone());
             }
         }
