@@ -521,8 +521,8 @@ class System(_Computation, _stencil.System):
         `parameters` of these names (dicts), and by what each source adds in each step (`sources`, a row for each place).
         Earlier values that follow from the start, as of a wave from rest, add theirs to it. The system is then after its steps.
 
-        `memory` is how many bytes kept states may take, a quarter of what is free by default; with fewer states steps are taken
-        again (`steps_again`). They are kept where they lie, in the memory of the GPU or of this machine: `keep_in="gpu"` and
+        `memory` is how many bytes kept states may take, by default as many as it takes to take each step again once, but 256 MiB,
+        and a quarter of what is free at most; with fewer states steps are taken again (`steps_again`). They are kept where they lie, in the memory of the GPU or of this machine: `keep_in="gpu"` and
         `keep_in="memory"` say which, and `keep_in` with the path of a folder keeps them in files, which are removed. With
         `keep_as="f16"`, `"bf16"` or `"f32"` values that the way back reads are rounded to that type, of fewer bytes.
         What is taken for constant though it changes with values is in `constants`.

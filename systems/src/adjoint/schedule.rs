@@ -28,6 +28,14 @@ impl Plan {
         plans.min_by_key(|plan| plan.steps_again(steps))
     }
 
+    /// With about how many bytes each step is taken again once, and no more: of a state for each of so many units as there are steps in one.
+    #[must_use]
+    pub fn bytes_of_one_run(steps: usize, (state, of_step): (u128, u128)) -> u128 {
+        let states = (steps as f64 * of_step as f64 / state.max(1) as f64).sqrt().ceil().max(1.0);
+        let unit = (steps as f64 / states).ceil();
+        states as u128 * state + unit as u128 * of_step
+    }
+
     /// How many steps are taken again, at most: besides those that keep the values of the last unit first.
     fn steps_again(&self, steps: usize) -> u128 {
         let units = steps.div_ceil(self.unit);
@@ -102,6 +110,23 @@ mod tests {
         let cost = (1..steps).map(|kept| of(kept, known)).min().unwrap();
         known[steps][states] = Some(cost);
         cost
+    }
+
+    /// With memory of a unit and as many states as there are units, each step is taken again once at most; with one byte for each value
+    /// of all steps none is; with less than a state there is no plan.
+    #[test]
+    fn plans_use_the_memory_that_there_is() {
+        for (steps, state, of_step) in [(200, 12, 8), (2000, 8, 4), (37, 5, 5), (1, 3, 1)] {
+            let one_run = Plan::bytes_of_one_run(steps, (state, of_step));
+            let plan = |bytes| Plan::new(steps, (state, of_step), bytes);
+            let once = plan(one_run).unwrap();
+            let again = if once.states == 0 { 0 } else { once.steps_again(steps) };
+            assert!(again <= steps as u128, "{steps}: {once:?} takes {again}");
+            let bytes = (once.unit - 1) as u128 * of_step + once.states as u128 * state;
+            assert!(bytes <= one_run, "{steps}: {once:?}");
+            assert_eq!(plan(steps as u128 * of_step), Some(Plan { unit: steps, states: 0 }));
+            assert_eq!(plan(state - 1).is_none(), steps > 1);
+        }
     }
 
     #[test]

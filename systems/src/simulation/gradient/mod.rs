@@ -24,8 +24,9 @@ pub struct GradientBy {
     pub coefficients: Vec<String>,
     /// Constants, by name: as far as equations and sources read them.
     pub parameters: Vec<String>,
-    /// What kept states may take of the memory where they are kept, of a system that needs some; a quarter of what is free, if nothing is
-    /// said, and in a folder as much as they like. Besides there is the state after the steps, where some are taken again.
+    /// What kept states may take of the memory where they are kept, of a system that needs some. If nothing is said, a quarter of what is
+    /// free, of this machine's memory no more than it takes to take each step again once (and 256 MiB), and in a folder as much as they like.
+    /// Besides there is the state after the steps, where some are taken again.
     pub memory: Option<Bytes>,
     /// Where they are kept.
     pub place: Place,
