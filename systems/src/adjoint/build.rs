@@ -142,9 +142,10 @@ fn check(system: &System) -> Result<(), Error> {
         return Err(refused("solid points have no adjoint yet".into()));
     }
     let mut wrong = None;
-    let mut see = |node: &Node| match node {
-        Node::Total(_) => wrong = Some("a total in an equation has no adjoint yet"),
-        _ => (),
+    let mut see = |node: &Node| {
+        if matches!(node, Node::Total(_)) {
+            wrong = Some("a total in an equation has no adjoint yet");
+        }
     };
     system.visit(&mut see);
     system.sources.iter().for_each(|source| source.add.visit(&mut see));

@@ -14,6 +14,7 @@ use problem::observe::ArrayName;
 use problem::{Dtype, Error, Grid};
 
 mod back;
+mod place;
 
 pub use crate::tape::Place;
 
