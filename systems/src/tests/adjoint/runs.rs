@@ -165,6 +165,39 @@ fn states_are_kept_where_it_is_asked() {
     assert!(refusal(cpu, nowhere, None).contains("cannot write"));
 }
 
+/// A GPU finds the same bits wherever states are kept, with all of them and with few, and what the cores of this machine find.
+#[test]
+#[ignore = "needs a GPU"]
+fn gradients_on_the_gpu_are_those_of_this_machine() {
+    let system = reacting();
+    let folder = tempfile::tempdir().unwrap();
+    let of = |engine: EngineRequest, place: Place, states: u64| {
+        let by = GradientBy {
+            coefficients: vec!["c".into()],
+            memory: Some(Bytes(states * 2048)),
+            place,
+            ..GradientBy::default()
+        };
+        let mut simulation = Simulation::of(&system).engine(engine).build().unwrap();
+        told(&simulation.gradient(40, &by, |after| Ok(half_squares(after).1)).unwrap())
+    };
+    let cpu = of(EngineRequest::Cpu, Place::WhereTheyLie, 100);
+    let usual = of(EngineRequest::Cuda, Place::Device, 100);
+    let off = cpu.iter().zip(&usual).map(|(a, b)| (a - b).abs() / (1.0 + a.abs()));
+    let off = off.fold(0.0, f64::max);
+    assert!(off < 1e-12, "{off:e}");
+    let folder = || Place::Folder(folder.path().to_owned());
+    for place in [Place::WhereTheyLie, Place::Device, Place::Memory, folder()] {
+        for states in [2, 7, 100] {
+            assert_eq!(
+                of(EngineRequest::Cuda, place.clone(), states),
+                usual,
+                "{place:?}, {states}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_has_no_adjoint_is_refused_with_its_name() {
     let field = |next: &str| {
