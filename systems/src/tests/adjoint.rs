@@ -152,7 +152,7 @@ fn any_linear_system_has_its_transpose() {
         of(&differentiable(*seed, Kind::Linear)).stages.iter().any(|stage| stage.solves)
     };
     let solving = (0..cases).filter(solves).count();
-    assert!(solving as u64 * 20 >= cases, "{solving} solve");
+    assert!(solving as u64 * 50 >= cases, "{solving} solve");
     let found: Vec<Option<f64>> = (0..cases).into_par_iter().map(of_case).collect();
     let worst = found.iter().flatten().fold(0.0, |worst: f64, off| worst.max(*off));
     let refused = found.iter().filter(|it| it.is_none()).count();
