@@ -182,10 +182,10 @@ impl Computation {
         steps: &Bound<'_, PyAny>,
         misfit: Py<PyAny>,
         by: (Vec<String>, Vec<String>, Option<u64>),
+        keeping: gradient::Keeping,
     ) -> PyResult<Bound<'py, PyDict>> {
         let steps = count("steps", steps, 0)?;
-        let (coefficients, parameters, memory) = by;
-        let by = gradient::by(coefficients, parameters, memory);
+        let by = gradient::by(by, keeping).map_err(|error| errors::raised(py, &error))?;
         gradient::gradient(py, &self.worker, (steps, by), misfit)
     }
 

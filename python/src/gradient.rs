@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Gradients: what a function of Python says of the values after the steps, and what the adjoint makes of it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
@@ -8,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::memory::Bytes;
 use stencil::observe::ArrayName;
-use stencil::simulation::{Cotangents, Gradient, GradientBy};
-use stencil::{Error, Simulation};
+use stencil::simulation::{Cotangents, Gradient, GradientBy, Place};
+use stencil::{Dtype, Error, Simulation};
 
 use crate::worker::Worker;
 use crate::{arrays, state};
@@ -99,7 +100,24 @@ fn written(py: Python<'_>, found: Gradient) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// By what is differentiated, and with how many bytes.
-pub fn by(coefficients: Vec<String>, parameters: Vec<String>, memory: Option<u64>) -> GradientBy {
-    GradientBy { coefficients, parameters, memory: memory.map(Bytes) }
+/// Where states are kept, and as which type: `gpu`, `memory`, or nothing; or a folder.
+pub type Keeping = (Option<String>, Option<PathBuf>, Option<String>);
+
+/// By what is differentiated, with how many bytes, and where states are kept.
+pub fn by(
+    (coefficients, parameters, memory): (Vec<String>, Vec<String>, Option<u64>),
+    (place, folder, rounded): Keeping,
+) -> Result<GradientBy, Error> {
+    let place = match (place.as_deref(), folder) {
+        (_, Some(folder)) => Place::Folder(folder),
+        (Some("gpu"), None) => Place::Device,
+        (Some("memory"), None) => Place::Memory,
+        _ => Place::WhereTheyLie,
+    };
+    let rounded = rounded.map(|name| {
+        let reason = || format!("states are kept as f32, f16 or bf16, not as {name:?}");
+        name.parse::<Dtype>().map_err(|_| Error::Gradient { reason: reason() })
+    });
+    let (memory, rounded) = (memory.map(Bytes), rounded.transpose()?);
+    Ok(GradientBy { coefficients, parameters, memory, place, rounded })
 }

@@ -509,7 +509,7 @@ class System(_Computation, _stencil.System):
                             "help: write system.parameters = {\"name\": value}, or system.parameters[\"name\"] = value")  # fmt: skip
         self.parameters.update(values)
 
-    def gradient(self, steps, misfit, *, coefficients=(), parameters=(), memory=None):
+    def gradient(self, steps, misfit, *, coefficients=(), parameters=(), memory=None, keep_in=None, keep_as=None):
         """Takes `steps` steps, and says how a number changes with what they began with.
 
         After the steps `misfit(fields, records)` is called with a dict of the arrays that they left, by the names of fields and
@@ -521,8 +521,11 @@ class System(_Computation, _stencil.System):
         `parameters` of these names (dicts), and by what each source adds in each step (`sources`, a row for each place).
         Earlier values that follow from the start, as of a wave from rest, add theirs to it. The system is then after its steps.
 
-        `memory` is how many bytes kept states may take, a quarter of what is free by default; with fewer states steps are taken
-        again (`steps_again`). What is taken for constant though it changes with values is in `constants`.
+        `memory` is how many bytes kept states may take, by default as many as it takes to take each step again once, but 256 MiB,
+        and a quarter of what is free at most; with fewer states steps are taken again (`steps_again`). They are kept where they lie, in the memory of the GPU or of this machine: `keep_in="gpu"` and
+        `keep_in="memory"` say which, and `keep_in` with the path of a folder keeps them in files, which are removed. With
+        `keep_as="f16"`, `"bf16"` or `"f32"` values that the way back reads are rounded to that type, of fewer bytes.
+        What is taken for constant though it changes with values is in `constants`.
 
         Raises `InputError` for what has no derivative (`docs/gradients.md`), and what `misfit` raises.
 
@@ -535,7 +538,7 @@ class System(_Computation, _stencil.System):
             >>> found.start["u"].tolist(), found.parameters
             ([0.25, 0.5], {'rate': -20.0})
         """
-        return _gradient.gradient(self, steps, misfit, coefficients, parameters, memory)
+        return _gradient.gradient(self, steps, misfit, coefficients, parameters, memory, keep_in, keep_as)
 
     def series(self):
         """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total; a total of

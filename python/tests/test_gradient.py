@@ -73,7 +73,7 @@ def test_little_memory_takes_steps_again_and_changes_nothing():
     c = np.full((9, 12), 1.1)
     all_kept = waves(c).gradient(12, half_squares, coefficients=["c"])
     one_kept = waves(c).gradient(12, half_squares, coefficients=["c"], memory=2 * 9 * 12 * 8)
-    assert one_kept.steps_again == 66
+    assert one_kept.steps_again == 55
     assert np.array_equal(all_kept.coefficients["c"], one_kept.coefficients["c"])
 
 
@@ -143,3 +143,20 @@ def test_the_inversion_of_the_examples_lowers_its_misfit(tmp_path, monkeypatch, 
     misfits = [float(line.split()[2]) for line in looks]
     assert misfits[0] == 1 and misfits[-1] < 0.9
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_states_are_kept_where_it_is_asked(tmp_path):
+    c = 0.1 + 0.02 * np.arange(9 * 12).reshape(9, 12) % 0.1
+    usual = waves(c).gradient(12, half_squares, coefficients=["c"])
+    for keep_in in ("memory", tmp_path, str(tmp_path)):
+        kept = waves(c).gradient(12, half_squares, coefficients=["c"], keep_in=keep_in)
+        np.testing.assert_array_equal(kept.coefficients["c"], usual.coefficients["c"])
+    assert not list(tmp_path.iterdir())
+    rounded = waves(c).gradient(12, half_squares, coefficients=["c"], keep_as="f16").coefficients["c"]
+    largest = np.abs(usual.coefficients["c"]).max()
+    assert 0 < np.abs(rounded - usual.coefficients["c"]).max() < 0.01 * largest
+    for wrong in ({"keep_in": tmp_path / "nowhere"}, {"keep_as": "f8"}, {"keep_in": "gpu", "memory": 1 << 20}):
+        with pytest.raises(stencil.errors.InputError):
+            waves(c).gradient(2, half_squares, coefficients=["c"], **wrong)
+    with pytest.raises(TypeError, match="keep_in"):
+        waves(c).gradient(2, half_squares, coefficients=["c"], keep_in=3)

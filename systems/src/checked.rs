@@ -379,6 +379,30 @@ impl System {
         Ok(())
     }
 
+    /// Has no step compute fields, by name, whose next values are those that they have: their arrays stay as they are, and nobody reads
+    /// what they become.
+    pub(super) fn hold(&mut self, held: &[&str]) {
+        for field in &mut self.fields {
+            field.is_held = held.contains(&field.name.as_str());
+        }
+        let is_kept =
+            |array: Array| !matches!(array, Array::New(field) if self.fields[field].is_held);
+        self.program.keep(is_kept);
+        self.stages.iter_mut().for_each(|stage| stage.keep(is_kept));
+        self.stages.retain(|stage| !stage.writes.is_empty());
+    }
+
+    /// Checks that steps compute all fields.
+    ///
+    /// # Errors
+    /// A field is held.
+    pub(super) fn check_holds_nothing(&self) -> Result<(), String> {
+        match self.fields.iter().find(|field| field.is_held) {
+            None => Ok(()),
+            Some(field) => Err(format!("the field '{}' is given before each step", field.name)),
+        }
+    }
+
     /// Calls `see` with all parts of all equations that a step computes.
     pub(super) fn visit(&self, mut see: impl FnMut(&Node)) {
         self.fields.iter().for_each(|field| field.next.visit(&mut see));
@@ -526,6 +550,7 @@ impl System {
             },
             kept: None,
             is_memory: false,
+            is_held: false,
             walls,
         })
     }

@@ -93,6 +93,7 @@ mod start;
 mod stencils;
 pub mod sum;
 mod tables;
+mod tape;
 mod totals;
 mod unrounded;
 mod walls;

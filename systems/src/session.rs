@@ -2,6 +2,7 @@
 //! What an engine of systems does.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,8 @@ use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
 use super::reduced;
+use super::tape::{Kept, Taping, Way};
+use compute::device::Memory;
 use compute::engine::{Session, State};
 use problem::{Clock, Dtype, Error, Grid, Jump, Region, Shape};
 
@@ -154,6 +157,89 @@ pub trait StepSession: Session {
         Ok(Grid { shape, values: self.read(array, State::Now, Region::whole(shape))? })
     }
 
+    /// So many bytes of the memory of its device, for values that are kept; none of sessions whose values lie in this machine's memory.
+    ///
+    /// # Errors
+    /// There is no room for them.
+    fn room(&mut self, _bytes: usize) -> Result<Option<Rc<Memory>>, Error> {
+        Ok(None)
+    }
+
+    /// How many bytes of the memory of its device are free, if it has one.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn free_room(&self) -> Result<Option<u64>, Error> {
+        Ok(None)
+    }
+
+    /// Keeps the present values of an array as values of a type; on a device they are there after [`StepSession::settle`].
+    ///
+    /// # Errors
+    /// The device refuses, or a file cannot be written.
+    fn keep(&mut self, array: usize, to: &mut Kept, dtype: Dtype) -> Result<(), Error> {
+        keep(self, array, to, dtype)
+    }
+
+    /// Takes values that were kept into an array.
+    ///
+    /// # Errors
+    /// The device refuses, or a file cannot be read; [`Error::Unsupported`] of sessions that take no values.
+    fn take_kept(&mut self, array: usize, from: &Kept) -> Result<(), Error> {
+        take_kept(self, array, from)
+    }
+
+    /// Waits until all that was kept is there.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn settle(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Does what a tape is for before the next step.
+    ///
+    /// # Errors
+    /// As [`StepSession::keep`] and [`StepSession::take_kept`].
+    fn exchange(&mut self, taping: &mut Taping) -> Result<(), Error> {
+        for number in 0..taping.moves.len() {
+            let (one, way) = (taping.moves[number], taping.way);
+            let (kept, dtype) = taping.of(one);
+            match way {
+                Way::Save => self.keep(one.array, kept, dtype)?,
+                Way::Restore => self.take_kept(one.array, kept)?,
+            }
+        }
+        taping.next = match taping.way {
+            Way::Save => taping.next + 1,
+            Way::Restore => taping.next.saturating_sub(1),
+        };
+        Ok(())
+    }
+
+    /// Takes steps with a tape that goes along; how long they took, and the values at the receivers, if there are some, as
+    /// [`StepSession::advance_and_record`].
+    ///
+    /// # Errors
+    /// As there, and of [`StepSession::exchange`].
+    fn advance_taping(
+        &mut self,
+        steps: usize,
+        points: &[(usize, usize)],
+        taping: &mut Taping,
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let start = Instant::now();
+        let mut rows = Vec::new();
+        for _ in 0..steps {
+            self.exchange(taping)?;
+            self.advance(1)?;
+            if !points.is_empty() {
+                rows.push(self.record(points)?);
+            }
+        }
+        Ok((start.elapsed(), rows))
+    }
+
     /// The name of the engine.
     fn engine(&self) -> &'static str;
 
@@ -162,6 +248,31 @@ pub trait StepSession: Session {
 
     /// Bytes of a value as it lies in memory.
     fn value_bytes(&self) -> usize;
+}
+
+/// Keeps the present values of an array by way of this machine's memory.
+pub fn keep<S: StepSession + ?Sized>(
+    session: &mut S,
+    array: usize,
+    to: &mut Kept,
+    dtype: Dtype,
+) -> Result<(), Error> {
+    let whole = Region::whole(session.shape());
+    to.put(session.read(array, State::Now, whole)?.cast(dtype))
+}
+
+/// Takes values that were kept by way of this machine's memory.
+pub fn take_kept<S: StepSession + ?Sized>(
+    session: &mut S,
+    array: usize,
+    from: &Kept,
+) -> Result<(), Error> {
+    let whole = Region::whole(session.shape());
+    let values = from.values()?;
+    match values.dtype() == session.dtype().stored() {
+        true => session.write(array, whole, &values),
+        false => session.write(array, whole, &values.into_owned().cast(session.dtype())),
+    }
 }
 
 impl System {

@@ -57,6 +57,14 @@ impl StartValues {
         Ok(Self { step, coefficients: known.coefficients, fields, rounded: known.rounded })
     }
 
+    /// The coefficients of a system, without fields.
+    ///
+    /// # Errors
+    /// As [`StartValues::new`].
+    pub fn coefficients(system: &System) -> Result<Vec<Arc<Grid>>, Error> {
+        Ok(Known::of(system)?.coefficients)
+    }
+
     /// That of a system.
     ///
     /// # Errors
@@ -186,6 +194,22 @@ impl Known {
         };
         let (shape, dtype) = (system.shape, system.dtype);
         Grid::check_memory(shape, dtype)?;
+        if let Node::Number(number) = node {
+            let losses = Losses::of(0, *number, dtype.stored().round(*number));
+            let values = with_dtype!(dtype, T => {
+                let value = T::from_f64(*number);
+                T::wrap(if *number == 0.0 {
+                    // Pages that nobody has touched.
+                    bytemuck::zeroed_vec(shape.points())
+                } else {
+                    vec![value; shape.points()]
+                })
+            });
+            let grid = Grid { shape, values };
+            let first = |position: String| format!("{position} of '{name}'");
+            check_finite(&grid, dtype, first)?;
+            return Ok((grid.into(), losses));
+        }
         let mut random = BTreeMap::new();
         let mut seeds = Vec::new();
         node.visit(&mut |part| {

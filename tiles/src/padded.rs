@@ -180,11 +180,27 @@ impl<T: Element> Padded<T> {
 
     /// Takes the values of a grid in C order.
     pub fn set(&mut self, from: &[T]) {
+        self.take(from, |value| value);
+    }
+
+    /// Takes the values of a grid in C order, each made one of this type.
+    pub fn take<E: Element>(&mut self, from: &[E], made: impl Fn(E) -> T + Sync + Send) {
         let Layout { left, extents: [_, ny, nx], .. } = self.layout;
         let plane_rows = self.layout.plane_rows();
         self.for_rows(|number, row| {
             let (z, y) = (number / plane_rows, number % plane_rows);
-            row[left..left + nx].copy_from_slice(&from[(z * ny + y) * nx..][..nx]);
+            let from = &from[(z * ny + y) * nx..][..nx];
+            row[left..left + nx].iter_mut().zip(from).for_each(|(to, from)| *to = made(*from));
+        });
+    }
+
+    /// Gives the values of the grid in C order, each made one of another type.
+    pub fn give<E: Element>(&self, to: &mut [E], made: impl Fn(T) -> E + Sync + Send) {
+        let Layout { left, extents: [_, ny, nx], .. } = self.layout;
+        to.par_chunks_mut(nx).enumerate().for_each(|(number, to)| {
+            let from = self.start(self.layout.number(number / ny, number % ny)) + left;
+            let from = &self.values[from..from + nx];
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = made(*from));
         });
     }
 

@@ -137,6 +137,15 @@ impl Gpu {
         Link::new(self.number, &self.context, &self.stream)
     }
 
+    /// How many bytes of its memory are free.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn free_bytes(&self) -> Result<u64, Error> {
+        let asked = cust::memory::mem_get_info().map_err(failed("ask about free memory"))?;
+        Ok(asked.0 as u64)
+    }
+
     /// Waits until it has come to an event.
     fn finish(&self, end: &Event) -> Result<(), Error> {
         match self.watch.get() {

@@ -2,6 +2,7 @@
 //! The adjoint system, from the adjoint equations.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::algebra::{add, call, choose, number as number_of, sum, times};
 use super::making::Making;
@@ -9,9 +10,9 @@ use super::reverse::{Own, Reverse, is_at};
 use super::{Adjoint, By, Misfit, refused};
 use crate::checked::System;
 use crate::expression::{Array, Function, Node};
-use crate::parts::Recorded;
+use crate::parts::{Recorded, Start};
 use crate::start::StartValues;
-use problem::Error;
+use problem::{Error, Grid};
 
 /// The adjoint of so many steps of a system, in which constants of the system that was asked for may be coefficients. Sources are those of
 /// the latter: one that is made of such a constant is a part of an equation in the former.
@@ -40,7 +41,7 @@ pub fn build(
                 0 => format!("adjoint_{}", of.name),
                 _ => format!("adjoint_{}_{level}", of.name),
             };
-            reverse.array(Own { name, value: None, periodic })
+            reverse.array(Own { name, value: None, periodic, sides: None })
         };
         adjoints.push((0..of.levels).map(|level| own(level, &mut reverse)).collect());
     }
@@ -75,7 +76,7 @@ pub fn build(
     let mut gradients = Vec::new();
     for (array, (_, name)) in arrays.iter().zip(&wanted) {
         let name = format!("gradient_{name}");
-        let own = reverse.array(Own { name, value: None, periodic: [false; 3] });
+        let own = reverse.array(Own { name, value: None, periodic: [false; 3], sides: None });
         let parts = reverse.found.remove(array).unwrap_or_default();
         nexts.push((own, add(Node::Read(own), sum(parts))));
         gradients.push(own);
@@ -93,7 +94,8 @@ pub fn build(
             (None, Node::Read(array)) if array == of_state => of_state,
             (None, after) => {
                 let name = format!("source_{}", system.fields[field].name);
-                let own = reverse.array(Own { name, value: None, periodic: [false; 3] });
+                let own =
+                    reverse.array(Own { name, value: None, periodic: [false; 3], sides: None });
                 nexts.push((own, after));
                 own
             }
@@ -102,13 +104,24 @@ pub fn build(
     }
     let count = steps + usize::from(looks_at_end);
     let last = (first + count).saturating_sub(1);
-    let beginning = StartValues::new(system)?;
+    let beginning = beginning(system)?;
     let files = Vec::new();
     let (own_names, tables) = Default::default();
     let names = BTreeMap::new();
     let mut making = Making { reverse, asked, last, beginning, names, own_names, tables, files };
     making.name();
     making.write((nexts, gradients, adjoints, at_sources), &wanted, by, (first, count), misfit)
+}
+
+/// The values of coefficients, if the adjoint needs some: where points are kept, and those that are made of others.
+fn beginning(system: &System) -> Result<Vec<Arc<Grid>>, Error> {
+    let mut is_needed = system.fields.iter().any(|field| field.kept.is_some());
+    for coefficient in &system.coefficients {
+        if let Start::Expression(node) = &coefficient.start {
+            node.visit(&mut |part| is_needed |= matches!(part, Node::Read(_) | Node::Stencil(..)));
+        }
+    }
+    if is_needed { StartValues::coefficients(system) } else { Ok(Vec::new()) }
 }
 
 /// How many steps are done since the first one.
@@ -129,10 +142,10 @@ fn check(system: &System) -> Result<(), Error> {
         return Err(refused("solid points have no adjoint yet".into()));
     }
     let mut wrong = None;
-    let mut see = |node: &Node| match node {
-        Node::Total(_) => wrong = Some("a total in an equation has no adjoint yet"),
-        Node::Solve(..) => wrong = Some("a solve has no adjoint yet"),
-        _ => (),
+    let mut see = |node: &Node| {
+        if matches!(node, Node::Total(_)) {
+            wrong = Some("a total in an equation has no adjoint yet");
+        }
     };
     system.visit(&mut see);
     system.sources.iter().for_each(|source| source.add.visit(&mut see));

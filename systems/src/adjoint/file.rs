@@ -23,12 +23,15 @@ impl Adjoint {
         let mut line = |text: String| writeln!(to, "{text}").expect("a string takes any text");
         line(format!("title = {:?}", of.title));
         for given in &self.given {
-            let when = match given.level {
-                0 => String::new(),
-                level => format!(", {level} before that"),
+            let when = match given.when {
+                1 => "after the step that is gone back over".to_owned(),
+                0 => "before the step that is gone back over".to_owned(),
+                earlier => {
+                    format!("before the step that is gone back over, {} before that", -earlier)
+                }
             };
             line(format!(
-                "# {} is to be given before each step: the forward field {} before the step that is gone back over{when}",
+                "# {} is to be given before each step: the forward field {} {when}",
                 given.name, given.field
             ));
         }

@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::algebra::{choose, number as number_of, sum};
-use super::reverse::{Reverse, is_at};
+use super::reverse::{Own, Reverse};
 use super::text::{Names, Writer, backwards};
 use super::{Adjoint, AtSource, By, Given, Misfit, OfField, Summed, refused};
 use crate::checked::System;
@@ -15,7 +14,6 @@ use crate::description::{
 use crate::expression::{Array, Node};
 use crate::parts::{Recorded, Start};
 use crate::sides::later;
-use crate::start::StartValues;
 use crate::text::Text;
 use problem::{Dtype, Error, Grid};
 
@@ -26,7 +24,8 @@ pub struct Making<'a> {
     pub asked: &'a System,
     /// The step that the adjoint's first one goes back over.
     pub last: usize,
-    pub beginning: StartValues,
+    /// The values of coefficients, where one of them says what is differentiated; else nothing.
+    pub beginning: Vec<Arc<Grid>>,
     pub names: BTreeMap<Array, String>,
     pub own_names: Vec<String>,
     /// The names of the system's tables, and of those of what is sought by what each receiver records.
@@ -87,31 +86,14 @@ impl Making<'_> {
         while let Some(array) = left.pop() {
             match self.reverse.own(array) {
                 Some(own) => own.value.iter().for_each(|value| note(value, &mut left)),
-                None if array.is_computed() => note(self.reverse.value(array), &mut left),
+                // What a step makes of a field is given, as it is after the step.
+                None if matches!(array, Array::Work(_)) => {
+                    note(self.reverse.value(array), &mut left)
+                }
                 None => (),
-            }
-            if let Array::New(field) = array {
-                let sources = &self.reverse.system.sources;
-                let own = sources.iter().filter(|source| source.field == field);
-                own.for_each(|source| note(&source.add, &mut left));
             }
         }
         found
-    }
-
-    /// The value of a forward array that the step computes, with its sources.
-    fn forward(&self, array: Array) -> Node {
-        let value = self.reverse.value(array).clone();
-        let Array::New(field) = array else { return value };
-        let system = self.reverse.system;
-        let counted = system.with_sources_that_count(&self.beginning);
-        let own = counted.sources.iter().filter(|source| source.field == field);
-        let dims = system.shape.dims();
-        let added = own.map(|source| {
-            let at = std::array::from_fn(|axis| (axis >= 3 - dims).then_some(source.at[axis]));
-            choose(is_at(at), source.add.clone(), number_of(0.0))
-        });
-        sum([value].into_iter().chain(added).collect())
     }
 
     pub fn write(
@@ -145,26 +127,30 @@ impl Making<'_> {
             if let Some(own) = self.reverse.own(*array) {
                 if let Some(value) = &own.value {
                     let value = self.text(value, *array)?;
-                    let (name, around) = (&self.names[array], self.around(own.periodic));
+                    let (name, around) = (&self.names[array], self.around(own)?);
                     description = description.work_with(name, value, &around);
                 }
                 continue;
             }
             match *array {
                 Array::Coefficient(number) => self.coefficient(number, &mut description)?,
-                Array::Field { field, level } => {
+                Array::Field { field, .. } | Array::New(field) => {
                     let name = self.names[array].clone();
                     let boundary = self.boundary(*array)?;
                     let next = name.clone();
                     let own = FieldText::new(&name, 0.0, next).boundary(&boundary);
                     description = description.field(own);
                     let field = system.fields[field].name.clone();
-                    given.push(Given { name, field, level });
+                    let when = match *array {
+                        Array::Field { level, .. } => -(level as isize),
+                        _ => 1,
+                    };
+                    given.push(Given { name, field, when });
                 }
-                Array::New(_) | Array::Work(_) => {
+                Array::Work(_) => {
                     let name = self.names[array].clone();
                     let boundary = self.boundary(*array)?;
-                    let value = self.text(&self.forward(*array), *array)?;
+                    let value = self.text(self.reverse.value(*array), *array)?;
                     description = description.work_with(&name, value, &boundary);
                 }
             }
@@ -172,7 +158,7 @@ impl Making<'_> {
         for (array, next) in &nexts {
             let name = self.names[array].clone();
             let own = FieldText::new(&name, 0.0, self.text(next, *array)?);
-            let boundary = self.around(self.reverse.own(*array).expect("it is its own").periodic);
+            let boundary = self.around(self.reverse.own(*array).expect("it is its own"))?;
             description = description.field(own.boundary(&boundary));
         }
         for (name, table) in self.tables.iter().zip(&system.tables) {
@@ -200,12 +186,13 @@ impl Making<'_> {
         let fields = system.numbered().into_iter().map(of_field).collect();
         let folder = system.source.as_ref().map(|origin| origin.folder.clone());
         let checked = System::new(&description, &folder.unwrap_or_default());
-        let checked = checked.map_err(|error| {
+        let mut checked = checked.map_err(|error| {
             refused(format!(
                 "the adjoint of steps {first} to {} is no system: {error}",
                 first + steps
             ))
         })?;
+        checked.hold(&given.iter().map(|given: &Given| given.name.as_str()).collect::<Vec<_>>());
         let source_count = system.source_places;
         Ok(Adjoint {
             description,
@@ -259,14 +246,22 @@ impl Making<'_> {
         })
     }
 
-    /// Zeros, but for axes that are periodic.
-    fn around(&self, periodic: [bool; 3]) -> String {
-        let first = 3 - self.reverse.system.shape.dims();
-        let sides = (first..3).map(|axis| {
-            let kind = if periodic[axis] { "periodic" } else { "zero" };
+    /// What lies around an array of the adjoint: zeros, but for axes that are periodic, unless it is solved for.
+    fn around(&self, own: &Own) -> Result<String, Error> {
+        let dims = self.reverse.system.shape.dims();
+        if let Some(sides) = &own.sides {
+            let no_array = |_: Array| String::new();
+            let writer = Writer { array: &no_array, stencils: &[], tables: &[], dims };
+            let expression = |_: usize| unreachable!("what sides add is left out");
+            let text = writer.boundary(sides, self.reverse.system.spacing, &expression);
+            return text
+                .map_err(|what| refused(format!("the sides of '{}' need {what}", own.name)));
+        }
+        let sides = (3 - dims..3).map(|axis| {
+            let kind = if own.periodic[axis] { "periodic" } else { "zero" };
             format!("{}:{kind}", ["z", "y", "x"][axis])
         });
-        sides.collect::<Vec<_>>().join(",")
+        Ok(sides.collect::<Vec<_>>().join(","))
     }
 
     /// A coefficient of the forward system.
@@ -280,7 +275,7 @@ impl Making<'_> {
             Start::Expression(node) => {
                 node.visit(&mut |part| reads |= matches!(part, Node::Read(_) | Node::Stencil(..)));
                 match reads {
-                    true => StartText::Values(Arc::clone(&self.beginning.coefficients[of])),
+                    true => StartText::Values(Arc::clone(&self.beginning[of])),
                     false => {
                         let no_array = |_: Array| String::new();
                         let writer = Writer {
@@ -362,8 +357,7 @@ impl Making<'_> {
             let [z, y, x] = source.at;
             let index = (z * ny + y) * nx + x;
             let kept = system.fields[source.field].kept;
-            let is_kept =
-                kept.is_some_and(|kept| self.beginning.coefficients[kept].get(index) != 0.0);
+            let is_kept = kept.is_some_and(|kept| self.beginning[kept].get(index) != 0.0);
             let weight = if is_kept { 0.0 } else { *weight };
             let recorded = at_sources[&source.field];
             let is_made = recorded != adjoints[source.field][0];
@@ -384,8 +378,8 @@ impl Making<'_> {
             .map(|text| text.as_str().to_owned())
             .collect();
         for (name, stencil) in self.own_names.iter().zip(&self.reverse.stencils) {
-            let call = format!("{name}(");
-            if texts.iter().any(|text| text.contains(&call)) {
+            let calls = [format!("{name}("), format!("solve({name}, ")];
+            if texts.iter().any(|text| calls.iter().any(|call| text.contains(call))) {
                 description = description.stencil(name, stencil.clone());
             }
         }

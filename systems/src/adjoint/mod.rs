@@ -65,8 +65,8 @@ pub struct Given {
     pub name: String,
     /// The forward field.
     pub field: String,
-    /// How many steps before.
-    pub level: usize,
+    /// When it has this value, in steps from the time before the step that is gone back over: 1 after that step, -1 a step earlier.
+    pub when: isize,
 }
 
 /// What a field of the adjoint system is the adjoint of.

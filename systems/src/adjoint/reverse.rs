@@ -14,9 +14,11 @@ use super::derivative::{constant, pulled_where};
 use super::fold::{At, Offset};
 use crate::checked::System;
 use crate::expression::{Array, Function, Node, Type};
+use problem::Boundary;
 use problem::boundary::Side;
 use transform::Stencil;
 
+mod solves;
 mod stencils;
 
 /// Parts of an expression that has no name of its own.
@@ -30,6 +32,8 @@ pub struct Own {
     pub value: Option<Node>,
     /// Along which axes it is periodic; beyond other sides it is 0.
     pub periodic: [bool; 3],
+    /// What lies around it instead, of one that is solved for.
+    pub sides: Option<Boundary>,
 }
 
 /// What an expression hands on.
@@ -178,7 +182,7 @@ impl<'a> Reverse<'a> {
                 rest => {
                     let name = format!("adjoint_of_{}", self.system.name_of(computed));
                     let periodic = self.periodic_of(computed);
-                    let own = self.array(Own { name, value: Some(rest), periodic });
+                    let own = self.array(Own { name, value: Some(rest), periodic, sides: None });
                     times(factor, Node::Read(own))
                 }
             };
@@ -187,7 +191,14 @@ impl<'a> Reverse<'a> {
             }
             let handed = Handed { value, path: None };
             self.usual = self.periodic_of(computed);
-            self.hand(self.value(computed), handed).map_err(|what| (computed, what))?;
+            let handed = match self.value(computed) {
+                Node::Solve(stencil, right) => {
+                    let solved = self.solved(computed, (*stencil, &handed.value));
+                    solved.and_then(|handed| self.hand(right, handed))
+                }
+                value => self.hand(value, handed),
+            };
+            handed.map_err(|what| (computed, what))?;
         }
         Ok(())
     }
@@ -275,7 +286,7 @@ impl<'a> Reverse<'a> {
                 let handed = self.through(*number, argument, handed)?;
                 self.hand(argument, handed)
             }
-            Node::Solve(..) => Err("a solve has no adjoint yet".into()),
+            Node::Solve(..) => Err("a solve in an expression has no adjoint".into()),
             other => unreachable!("{other:?} reads nothing"),
         }
     }

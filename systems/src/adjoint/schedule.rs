@@ -2,6 +2,48 @@
 //! Which states are kept, so that steps can be gone back over with few of them: the binomial schedule of Griewank and Walther, "Algorithm 799: revolve"
 //! (ACM Transactions on Mathematical Software 26, 2000), which takes the fewest steps again.
 
+/// How steps are gone back over in units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Steps of a unit, of which the values before each are kept at once.
+    pub unit: usize,
+    /// States at the beginnings of units, the first one among them; none where all steps are one unit.
+    pub states: usize,
+}
+
+impl Plan {
+    /// The one with which the fewest steps are taken again, if a state and what is kept of a step take so many bytes, and there are no more than
+    /// these; none if not one state fits. What a unit of one step keeps is not counted.
+    #[must_use]
+    pub fn new(steps: usize, (state, of_step): (u128, u128), bytes: u128) -> Option<Self> {
+        if (steps.saturating_sub(1)) as u128 * of_step <= bytes {
+            return Some(Self { unit: steps.max(1), states: 0 });
+        }
+        let states = |unit: usize| {
+            let left = bytes.checked_sub((unit - 1) as u128 * of_step)?;
+            let states = usize::try_from(left / state.max(1)).unwrap_or(usize::MAX);
+            (states > 0).then_some(states.min(steps.div_ceil(unit)))
+        };
+        let plans = (1..steps).map_while(|unit| Some(Self { unit, states: states(unit)? }));
+        plans.min_by_key(|plan| plan.steps_again(steps))
+    }
+
+    /// With about how many bytes each step is taken again once, and no more: of a state for each of so many units as there are steps in one.
+    #[must_use]
+    pub fn bytes_of_one_run(steps: usize, (state, of_step): (u128, u128)) -> u128 {
+        let states = (steps as f64 * of_step as f64 / state.max(1) as f64).sqrt().ceil().max(1.0);
+        let unit = (steps as f64 / states).ceil();
+        states as u128 * state + unit as u128 * of_step
+    }
+
+    /// How many steps are taken again, at most: besides those that keep the values of the last unit first.
+    fn steps_again(&self, steps: usize) -> u128 {
+        let units = steps.div_ceil(self.unit);
+        let more = steps_again(units, self.states - 1) - (units - 1) as u128;
+        (more * self.unit as u128) + ((units - 1) * (self.unit - 1)) as u128
+    }
+}
+
 /// How many steps are taken again to go back over so many with so many states besides the one before the first step; the last step is
 /// gone back over from the state before it.
 #[must_use]
@@ -15,13 +57,11 @@ pub fn steps_again(steps: usize, states: usize) -> u128 {
     }
     // With s + 1 states in all and at most r repetitions of each step binomial(s + 1 + r, r) steps can be gone back over.
     let slots = states + 1;
-    let (mut repeated, mut reach, mut below) = (0, 1, 0);
+    let (mut repeated, mut reach) = (0, 1);
     while reach < steps {
         repeated += 1;
-        below = reach;
         reach = reach * (slots + repeated) / repeated;
     }
-    let _ = below;
     // r steps - binomial(s + 1 + r, r - 1)
     let less = binomial(slots + repeated, repeated - 1);
     repeated * steps - less
@@ -70,6 +110,23 @@ mod tests {
         let cost = (1..steps).map(|kept| of(kept, known)).min().unwrap();
         known[steps][states] = Some(cost);
         cost
+    }
+
+    /// With memory of a unit and as many states as there are units, each step is taken again once at most; with one byte for each value
+    /// of all steps none is; with less than a state there is no plan.
+    #[test]
+    fn plans_use_the_memory_that_there_is() {
+        for (steps, state, of_step) in [(200, 12, 8), (2000, 8, 4), (37, 5, 5), (1, 3, 1)] {
+            let one_run = Plan::bytes_of_one_run(steps, (state, of_step));
+            let plan = |bytes| Plan::new(steps, (state, of_step), bytes);
+            let once = plan(one_run).unwrap();
+            let again = if once.states == 0 { 0 } else { once.steps_again(steps) };
+            assert!(again <= steps as u128, "{steps}: {once:?} takes {again}");
+            let bytes = (once.unit - 1) as u128 * of_step + once.states as u128 * state;
+            assert!(bytes <= one_run, "{steps}: {once:?}");
+            assert_eq!(plan(steps as u128 * of_step), Some(Plan { unit: steps, states: 0 }));
+            assert_eq!(plan(state - 1).is_none(), steps > 1);
+        }
     }
 
     #[test]

@@ -81,7 +81,9 @@ impl Writer<'_> {
             Node::Noise(_) => return Err("random numbers".into()),
             Node::Total(_) => return Err("a total".into()),
             Node::StepLength => return Err("the length of a step".into()),
-            Node::Solve(..) => return Err("a solve".into()),
+            Node::Solve(number, of) => {
+                (format!("solve({}, {})", self.stencils[*number], self.text(of)?), ATOM)
+            }
         };
         Ok(if binds < around { format!("({text})") } else { text })
     }

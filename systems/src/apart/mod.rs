@@ -105,6 +105,7 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
             next: renumbered(&field.next),
             keep: field.keep.as_ref().map(renumbered),
             kept: field.kept.map(|kept| place(&coefficients, kept)),
+            is_held: false,
             ..field.clone()
         }
     };

@@ -584,12 +584,15 @@ fn check_together(system: &System) -> Result<usize, String> {
 }
 
 /// The oldest values of a field, if the stage that computes the next ones reads them at the point itself only, and no later
-/// one does: then the next ones are written over them.
+/// one does: then the next ones are written over them. A field that is held stays where it is.
 fn own(system: &System, field: usize) -> Option<Array> {
     if system.takes_back() {
         return None;
     }
     let oldest = Array::Field { field, level: system.fields[field].levels - 1 };
+    if system.fields[field].is_held {
+        return Some(oldest);
+    }
     let writes = system.stages.iter().position(|stage| stage.place_of(field).is_some())?;
     let may_read = |stage: usize, offset| match stage.cmp(&writes) {
         Ordering::Less => true,

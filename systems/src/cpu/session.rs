@@ -9,14 +9,15 @@ use crate::evaluate;
 use crate::expression::Array;
 use crate::places::Places;
 use crate::reduced;
-use crate::session::StepSession;
+use crate::session::{self, StepSession};
+use crate::tape::Kept;
 use compute::engine::cpu::padded::Padded;
 use compute::engine::cpu::time_copies;
 use compute::engine::{Session, State};
 use compute::ranks::Gather;
 use problem::region::Region;
 use problem::values::Element;
-use problem::{Clock, Dtype, Error, Shape, Values};
+use problem::{Clock, Dtype, Error, Shape, Values, with_dtype, with_values};
 
 /// The system, and of a rank's part what gathers arrays of all ranks.
 pub struct OnCpu<T: Stored> {
@@ -103,6 +104,36 @@ impl<T: Stored> Session for OnCpu<T> {
 impl<T: Stored> StepSession for OnCpu<T> {
     fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
         Ok(Box::new(View(&self.cpu)))
+    }
+
+    /// Into the memory that the values before had, if it is there.
+    fn keep(&mut self, array: usize, to: &mut Kept, dtype: Dtype) -> Result<(), Error> {
+        let Kept::Here(own) = to else { return session::keep(self, array, to, dtype) };
+        let padded = self.cpu.array(self.cpu.numbered[array]);
+        let points = self.cpu.system.shape.points();
+        with_dtype!(dtype, E => {
+            let before = own.take().and_then(E::take).filter(|before| before.len() == points);
+            let mut values: Vec<E> = before.unwrap_or_else(|| bytemuck::zeroed_vec(points));
+            padded.give(&mut values, |value| E::from_f64(value.to_f64()));
+            *own = Some(E::wrap(values));
+        });
+        Ok(())
+    }
+
+    fn take_kept(&mut self, array: usize, from: &Kept) -> Result<(), Error> {
+        let cpu = &mut self.cpu;
+        let Array::Field { field, level } = cpu.numbered[array] else {
+            unreachable!("coefficients have no number")
+        };
+        let parallel = cpu.parallel();
+        let padded = &mut cpu.arrays.fields[field][level];
+        with_values!(&*from.values()?, values => {
+            padded.take(values, |value| T::from_f64(Element::to_f64(value)));
+        });
+        if let Some(halo) = &cpu.halos[field] {
+            halo.close(padded, parallel);
+        }
+        Ok(())
     }
 
     fn engine(&self) -> &'static str {

@@ -185,6 +185,32 @@ impl Target for OnDevice {
         self.look.capture_rows(&*self.gpu, (&self.arrays[array], rows), of)
     }
 
+    fn room(&self, bytes: usize) -> Result<Option<Memory>, Error> {
+        self.gpu.allocate("kept values", bytes).map(Some)
+    }
+
+    fn free_room(&self) -> Result<Option<u64>, Error> {
+        self.gpu.free_bytes().map(Some)
+    }
+
+    fn pack(
+        &mut self,
+        array: usize,
+        rows: Rows,
+        (to, start): (&Memory, usize),
+    ) -> Result<(), Error> {
+        self.gpu.copy_rows((&self.arrays[array], rows), (to, rows.packed(start)))
+    }
+
+    fn unpack(
+        &mut self,
+        array: usize,
+        rows: Rows,
+        (from, start): (&Memory, usize),
+    ) -> Result<(), Error> {
+        self.gpu.copy_rows((from, rows.packed(start)), (&self.arrays[array], rows))
+    }
+
     fn wait(&self) -> Result<(), Error> {
         self.gpu.wait()
     }

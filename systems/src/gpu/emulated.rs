@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel that is read and executed instruction by instruction instead of launched.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use cuda_driver::{Entry, Extents};
@@ -10,11 +11,11 @@ use ptx_sim::{Memory, Program};
 use super::kernel::Kernel;
 use super::target::Target;
 use crate::checked::System;
-use compute::device::Rows;
 use compute::device::generated::{MOST_ADDRESSES, TOTALS};
+use compute::device::{Memory as DeviceMemory, Rows};
 use compute::engine::fft::solve::{Solve, Solver};
 use problem::values::Element;
-use problem::{Dtype, Error, with_dtype};
+use problem::{Dtype, Error, memory, with_dtype};
 
 /// The most points: of the built-in systems a step of so many takes some ten seconds.
 const MOST_POINTS: usize = 1 << 18;
@@ -109,6 +110,11 @@ impl Emulated {
     }
 }
 
+/// The bytes of what [`Emulated`] gave as room.
+fn room(memory: &DeviceMemory) -> &RefCell<Vec<u8>> {
+    memory.owner().expect("it was given by an emulator")
+}
+
 impl Target for Emulated {
     fn allocate(&mut self, _: &'static str, bytes: usize) -> Result<usize, Error> {
         Ok(self.memory.allocate(bytes))
@@ -199,6 +205,35 @@ impl Target for Emulated {
             self.memory.bytes_mut(pair[1 - turn % 2])[..bytes].copy_from_slice(&copy);
         }
         Ok(start.elapsed() / count.max(1) as u32)
+    }
+
+    /// Bytes of this machine, as a device has them of its own.
+    fn room(&self, bytes: usize) -> Result<Option<DeviceMemory>, Error> {
+        Ok(Some(DeviceMemory::new(0, bytes, RefCell::new(vec![0u8; bytes]))))
+    }
+
+    fn free_room(&self) -> Result<Option<u64>, Error> {
+        Ok(Some(memory::free().0))
+    }
+
+    fn pack(
+        &mut self,
+        array: usize,
+        rows: Rows,
+        (to, start): (&DeviceMemory, usize),
+    ) -> Result<(), Error> {
+        let end = start + rows.planes * rows.plane_bytes();
+        self.read(array, rows, &mut room(to).borrow_mut()[start..end])
+    }
+
+    fn unpack(
+        &mut self,
+        array: usize,
+        rows: Rows,
+        (from, start): (&DeviceMemory, usize),
+    ) -> Result<(), Error> {
+        let end = start + rows.planes * rows.plane_bytes();
+        self.write(array, rows, &room(from).borrow()[start..end])
     }
 
     fn wait(&self) -> Result<(), Error> {

@@ -46,6 +46,7 @@ impl TileState {
         system.check_solves_nothing()?;
         system.check_waits_for_no_total()?;
         system.check_keeps_no_estimate()?;
+        system.check_holds_nothing()?;
         // Coordinates in the kernel have 32 bits with a sign.
         if system.shape.extents().iter().any(|extent| *extent > 1 << 30) {
             return Err("axes of over 2^30 points take one step a launch".into());

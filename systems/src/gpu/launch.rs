@@ -101,7 +101,11 @@ impl Launch {
     /// coefficients, what stages compute for others, which a chain has on chip, and what solves take.
     pub fn bytes(&self, system: &System) -> u128 {
         let levels = system.fields.iter().map(|field| {
-            let next = if matches!(self, Self::Chain(_)) { field.levels } else { 1 };
+            let next = match self {
+                _ if field.is_held => 0,
+                Self::Chain(_) => field.levels,
+                _ => 1,
+            };
             field.levels + next
         });
         let works = if matches!(self, Self::Chain(_)) { 0 } else { system.works.len() };

@@ -6,8 +6,8 @@ use kernels_gpu::wide2d::finished::Parameters;
 
 use std::time::Duration;
 
-use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
+use compute::device::{Memory, Rows};
 use compute::engine::fft::solve::Solve;
 use compute::engine::on_gpu::Ghosts;
 use problem::observe::PendingCopy;
@@ -91,6 +91,22 @@ pub trait Target {
         _of: (Shape, Dtype),
     ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         Ok(None)
+    }
+    /// So many bytes of its memory, for values that are kept; none of a target that others use, too.
+    fn room(&self, _bytes: usize) -> Result<Option<Memory>, Error> {
+        Ok(None)
+    }
+    /// How many bytes of its memory are free, if it gives some.
+    fn free_room(&self) -> Result<Option<u64>, Error> {
+        Ok(None)
+    }
+    /// Queues a copy of rows of an array to a memory that it gave, from a byte on, without gaps.
+    fn pack(&mut self, _array: usize, _rows: Rows, _to: (&Memory, usize)) -> Result<(), Error> {
+        unreachable!("it gives no room")
+    }
+    /// Queues that rows of an array take what was packed there.
+    fn unpack(&mut self, _array: usize, _rows: Rows, _from: (&Memory, usize)) -> Result<(), Error> {
+        unreachable!("it gives no room")
     }
     /// Waits for all launches.
     fn wait(&self) -> Result<(), Error>;

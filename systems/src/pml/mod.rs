@@ -107,6 +107,7 @@ pub fn absorb(
             keep,
             kept,
             is_memory,
+            is_held: false,
             walls,
         });
     }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Equations of fields that are stepped, recorded and compared, whatever computes them.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::batch::Seat;
 use crate::check::{self, Points};
 use crate::checked::System;
-use crate::expression::Array;
 use crate::growth::{self, Outset};
-use crate::paced::Verdict;
 use crate::plan::{self, Chosen, Request};
-use crate::receivers::{Numbers, Received};
+use crate::receivers::Numbers;
 use crate::session::{Jumps, StepSession};
 use crate::start::StartValues;
+use crate::tape::Taping;
 use crate::{gpu, ranks};
 use compute::engine::EngineRequest;
 use compute::families::refusal::Refusal;
@@ -26,34 +25,22 @@ use problem::check::rounded::RoundedCoefficient;
 use problem::check::verify::Comparison;
 use problem::check::wave_growth::WaveGrowth;
 use problem::control::Control;
-use problem::observe::{ArrayName, Nobody, Observer, Snapshot};
-use problem::{Clock, Depth, Error, Grid, Region};
+use problem::observe::{Nobody, Observer, Snapshot};
+use problem::{Depth, Error, Grid};
 
+mod records;
 mod report;
 mod snapshot;
+mod state;
+mod time;
 mod trace;
 
 use snapshot::SystemSnapshot;
 
+pub use state::{Passed, SystemState};
+
 /// Work between two looks at whether all values are finite.
 const FINITE: Duration = Duration::from_secs(1);
-
-/// What an earlier run left of a system.
-#[derive(Clone, Debug)]
-pub struct SystemState {
-    /// Steps that it took.
-    pub step: usize,
-    /// The values of fields and of their earlier levels.
-    pub arrays: Vec<(ArrayName, Grid)>,
-    /// What receivers recorded.
-    pub records: Vec<Vec<f64>>,
-    /// The rows of totals, where it had some.
-    pub series: Vec<Vec<f64>>,
-    /// Digits that tell which totals these are of, and how often there is a row.
-    pub rows_of: String,
-    /// When the next steps were to be, where their number does not say it: without it time begins anew.
-    pub clock: Option<Clock>,
-}
 
 /// What a system is to be computed on.
 #[derive(Clone)]
@@ -130,6 +117,8 @@ pub struct SystemSimulation {
     side_by_side: usize,
     /// What it began with instead of the system's own values.
     inputs: Rc<[(String, Grid)]>,
+    /// What goes along with its steps.
+    taping: Option<Taping>,
 }
 
 impl SystemSimulation {
@@ -219,44 +208,6 @@ impl SystemSimulation {
         Ok(Self { chosen: Some((chosen, steps)), ..Self::with(system, session)? })
     }
 
-    /// A system as an earlier run left it, on what is asked for.
-    ///
-    /// # Errors
-    /// As [`SystemSimulation::asked`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
-    /// system.
-    pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
-        Self::left(system, asked, left, Ok)
-    }
-
-    /// A system as another one left it, whose equations or values were changed since: solid points have what walls say.
-    ///
-    /// # Errors
-    /// As [`SystemSimulation::resumed`]; [`Error::NotFinite`]: a value that walls say is not finite.
-    pub(super) fn changed(
-        system: &System,
-        asked: &Asked,
-        left: SystemState,
-    ) -> Result<Self, Error> {
-        Self::left(system, asked, left, |values| values.beside_walls(system))
-    }
-
-    fn left(
-        system: &System,
-        asked: &Asked,
-        left: SystemState,
-        then: impl Fn(StartValues) -> Result<StartValues, Error>,
-    ) -> Result<Self, Error> {
-        let SystemState { step, arrays, records, series: rows, rows_of, clock } = left;
-        let is_own = |clock: &Clock| system.varies_steps() || clock.dt == system.clock.dt;
-        let clock = clock.filter(is_own).unwrap_or(system.clock);
-        let system = &System { clock, ..system.clone() };
-        let arrays = Cell::new(arrays);
-        // Whoever begins asks once.
-        let beginning = || then(StartValues::resumed(system, step, arrays.take())?);
-        let simulation = Self::begun(system, asked, &beginning)?;
-        Ok(Self { done: step, finite: step, first: step, records, rows, rows_of, ..simulation })
-    }
-
     /// A system at its start, on an engine that has its values.
     pub(crate) fn with(system: &System, session: Box<dyn StepSession>) -> Result<Self, Error> {
         let mut simulation = Self {
@@ -288,28 +239,13 @@ impl SystemSimulation {
             again: None,
             side_by_side: 1,
             inputs: Rc::default(),
+            taping: None,
         };
         let places = simulation.places().into_iter().enumerate();
         simulation.received = places.map(|(number, place)| (place, number)).collect();
         simulation.keep_time()?;
         simulation.record()?;
         Ok(simulation)
-    }
-
-    /// All that is needed to go on from here.
-    ///
-    /// # Errors
-    /// The device refuses, or there is no memory for the copy.
-    pub fn state(&mut self) -> Result<SystemState, Error> {
-        self.check_finite()?;
-        Ok(SystemState {
-            step: self.done,
-            arrays: self.arrays()?,
-            records: self.records.clone(),
-            series: self.series().to_vec(),
-            rows_of: self.rows_of.clone(),
-            clock: self.clock(),
-        })
     }
 
     /// The session.
@@ -415,70 +351,10 @@ impl SystemSimulation {
         }
     }
 
-    /// Whether the step that was taken last is good enough; else it is taken back, with what was noted after so many records
-    /// and rows.
-    fn settle(&mut self, noted: [usize; 2]) -> Result<bool, Error> {
-        if !self.system.takes_back() {
-            return Ok(true);
-        }
-        let reduced = self.session.reduced(&self.system, self.done)?;
-        let verdict = self.system.verdict(&reduced, self.done)?;
-        let verdict = verdict.expect("steps are taken within a tolerance");
-        let (Verdict::Taken(clock) | Verdict::Again(clock)) = verdict;
-        let is_taken = matches!(verdict, Verdict::Taken(_));
-        if !is_taken {
-            self.session.take_back()?;
-            self.done -= 1;
-            let [records, rows] = noted;
-            self.records.truncate(records);
-            self.rows.truncate(rows);
-        }
-        self.system.clock = clock;
-        self.session.tell_clock(clock)?;
-        Ok(is_taken)
-    }
-
-    /// Finds out how long the next steps are, where that follows from the values and is due, and tells the session. For how many
-    /// steps it is known.
-    fn keep_time(&mut self) -> Result<usize, Error> {
-        if self.done >= self.system.clock.until {
-            let reduced = self.session.reduced(&self.system, self.done)?;
-            let clock = self.system.clock_after(&reduced, self.done)?;
-            self.system.clock = clock;
-            self.session.tell_clock(clock)?;
-        }
-        Ok(self.system.clock.until - self.done)
-    }
-
-    /// The step up to which the length of steps is known, found out where it is due and no end in time is over.
-    fn keep_time_unless_over(&mut self) -> Result<usize, Error> {
-        if !self.system.is_over(self.done) {
-            self.keep_time()?;
-        }
-        Ok(self.system.clock.until)
-    }
-
-    /// When the next steps are, where their number does not say it.
-    fn clock(&self) -> Option<Clock> {
-        self.system.tells_time().then_some(self.system.clock)
-    }
-
     /// Time steps that are done.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.done
-    }
-
-    /// Whether it has come to its end, where that is a time.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.system.is_over(self.done)
-    }
-
-    /// The time that they took in what is simulated.
-    #[must_use]
-    pub fn now(&self) -> f64 {
-        self.system.time(self.done)
     }
 
     /// The system.
@@ -509,117 +385,6 @@ impl SystemSimulation {
         let grid = self.session.grid(field)?;
         self.check_field(field, &grid).map_err(|error| self.traced(error))?;
         Ok(grid)
-    }
-
-    /// A copy of a field as it was some steps before now; none where no equation reads that.
-    ///
-    /// # Errors
-    /// [`Error::UnknownField`]; [`Error::Memory`]; the device refuses.
-    pub(super) fn level(&mut self, name: &str, level: usize) -> Result<Option<Grid>, Error> {
-        let own = Array::Field { field: self.system.find(name)?, level };
-        let number = self.system.numbered().into_iter().position(|array| array == own);
-        number.map(|number| self.session.grid(number)).transpose()
-    }
-
-    /// Gives a field other values some steps before now, where the engine takes values in their place. False where it does not,
-    /// and where walls say something of them, too.
-    ///
-    /// # Errors
-    /// [`Error::UnknownField`]; the device refuses.
-    pub(super) fn put(&mut self, name: &str, level: usize, values: &Grid) -> Result<bool, Error> {
-        let own = Array::Field { field: self.system.find(name)?, level };
-        let number = self.system.numbered().into_iter().position(|array| array == own);
-        let Some(number) = number.filter(|_| self.system.solid.is_none()) else { return Ok(false) };
-        let whole = Region::whole(self.system.shape);
-        match self.session.write(number, whole, &values.values) {
-            Err(Error::Unsupported { .. }) => return Ok(false),
-            written => written?,
-        }
-        // Its steps cannot be taken again from the start.
-        (self.told, self.again, self.foreseen) = (None, None, None);
-        self.grown = (0, Vec::new());
-        self.outset.forget_values();
-        self.system.clock = self.system.found_anew(self.system.clock, self.done);
-        Ok(true)
-    }
-
-    /// Goes back to a state, without what was noted since, where the engine can: else nothing that it has counts.
-    ///
-    /// # Errors
-    /// [`Error::UnknownField`]; the device refuses.
-    pub(super) fn return_to(&mut self, state: &SystemState) -> Result<bool, Error> {
-        if self.system.varies_steps() || !self.session.take_step(state.step) {
-            return Ok(false);
-        }
-        (self.done, self.finite, self.unseen) = (state.step, state.step, Duration::ZERO);
-        self.first = self.first.min(state.step);
-        self.records.clear();
-        self.rows.clear();
-        for (name, values) in &state.arrays {
-            if !self.put(&name.field, name.level, values)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// What the receivers recorded: for the start and each step, the time and the value at each receiver.
-    #[must_use]
-    pub fn records(&self) -> &[Vec<f64>] {
-        &self.records
-    }
-
-    /// With rows of totals: of the start, and of steps whose number is a multiple of this, at least 1. A run that goes on has
-    /// those of the run before, if that had rows of these totals as often; else the first one is of the present step.
-    ///
-    /// # Errors
-    /// As [`SystemSimulation::totals`].
-    pub fn with_series(mut self, every: usize) -> Result<Self, Error> {
-        self.series = Some(every);
-        let rows_of = self.system.rows_of(every);
-        if self.rows_of == rows_of && !self.rows.is_empty() {
-            return Ok(self);
-        }
-        self.rows_of = rows_of;
-        self.rows.clear();
-        let totals = self.totals()?;
-        self.note_row(totals, self.done);
-        Ok(self)
-    }
-
-    /// The rows of totals: the step, the time and each total.
-    #[must_use]
-    pub fn series(&self) -> &[Vec<f64>] {
-        // Those of a run before are of no use to one that goes on without.
-        if self.series.is_some() { &self.rows } else { &[] }
-    }
-
-    /// Notes the totals, if a row of them is due.
-    fn note_totals(&mut self) -> Result<(), Error> {
-        if self.series.is_some_and(|every| self.done.is_multiple_of(every)) {
-            let totals = self.totals()?;
-            self.note_row(totals, self.done);
-        }
-        Ok(())
-    }
-
-    fn note_row(&mut self, totals: Vec<f64>, step: usize) {
-        let time = self.system.time(step);
-        self.rows.push([step as f64, time].into_iter().chain(totals).collect());
-    }
-
-    /// What the totals are of the present values, in their order ([`System::totals`]).
-    ///
-    /// # Errors
-    /// There is no memory for a copy of the values, where one is needed, or the device refuses.
-    pub fn totals(&mut self) -> Result<Vec<f64>, Error> {
-        if self.system.totals.is_empty() {
-            return Ok(Vec::new());
-        }
-        let reduced = self.session.reduced(&self.system, self.done)?;
-        let totals = self.system.totals_of(&reduced, self.done);
-        self.told = Some((self.done, totals.clone()));
-        Ok(totals)
     }
 
     /// Whether the condition holds at which it has come to its end, if it has one ([`crate::Description::end`]).
@@ -695,74 +460,6 @@ impl SystemSimulation {
             }
         }
         Ok(time)
-    }
-
-    /// Takes so many steps of one length.
-    fn advance_evenly(&mut self, steps: usize) -> Result<Duration, Error> {
-        let Some(every) = self.series else { return self.advance_and_record(steps) };
-        let first = every - self.done % every;
-        if self.system.receivers.is_empty() {
-            let (done, of) = (self.done, &self.system);
-            let (time, all) = self.session.advance_and_reduce((of, done), steps, (first, every))?;
-            for (number, reduced) in all.into_iter().enumerate() {
-                let step = done + first + number * every;
-                let totals = self.system.totals_of(&reduced, step);
-                self.note_row(totals, step);
-            }
-            self.done += steps;
-            return Ok(time);
-        }
-        let (mut left, mut time) = (steps, Duration::ZERO);
-        while left > 0 {
-            let steps = left.min(every - self.done % every);
-            time += self.advance_and_record(steps)?;
-            self.note_totals()?;
-            left -= steps;
-        }
-        Ok(time)
-    }
-
-    /// Takes so many steps at once, and notes what the receivers receive after each.
-    fn advance_and_record(&mut self, steps: usize) -> Result<Duration, Error> {
-        if self.system.receivers.is_empty() {
-            let time = self.session.advance(steps)?;
-            self.done += steps;
-            return Ok(time);
-        }
-        let places = self.places();
-        let (time, rows) = self.session.advance_and_record(steps, &places)?;
-        for values in rows {
-            self.done += 1;
-            self.note(values);
-        }
-        Ok(time)
-    }
-
-    /// Notes what the receivers receive now.
-    fn record(&mut self) -> Result<(), Error> {
-        if !self.system.receivers.is_empty() {
-            let values = self.session.record(&self.places())?;
-            self.note(values);
-        }
-        Ok(())
-    }
-
-    fn note(&mut self, values: Vec<f64>) {
-        let time = self.system.time(self.done);
-        let received = Received { system: &self.system, numbers: &self.received, values: &values };
-        let traces = self.system.traces.iter();
-        let recorded = traces.map(|trace| received.record(&trace.of, self.done));
-        self.records.push([time].into_iter().chain(recorded).collect());
-    }
-
-    /// The receivers' fields and places in C order.
-    fn places(&self) -> Vec<(usize, usize)> {
-        let [_, ny, nx] = self.system.shape.extents();
-        let place = |receiver: &crate::parts::Receiver| {
-            let [z, y, x] = receiver.at;
-            (receiver.field, (z * ny + y) * nx + x)
-        };
-        self.system.receivers.iter().map(place).collect()
     }
 }
 

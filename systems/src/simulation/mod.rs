@@ -44,7 +44,7 @@ use builder::Choices;
 
 pub use builder::Builder;
 pub use equations::{Asked, SystemSimulation, SystemState};
-pub use gradient::{Cotangents, Gradient, GradientBy};
+pub use gradient::{Cotangents, Gradient, GradientBy, Place};
 pub use kept::Wanted;
 
 /// A stencil or a system of fields on an engine's device.

@@ -148,10 +148,17 @@ fn any_linear_system_has_its_transpose() {
         Some(off)
     };
     let cases = cases();
+    let solves = |seed: &u64| {
+        of(&differentiable(*seed, Kind::Linear)).stages.iter().any(|stage| stage.solves)
+    };
+    let solving = (0..cases).filter(solves).count();
+    assert!(solving as u64 * 50 >= cases, "{solving} solve");
     let found: Vec<Option<f64>> = (0..cases).into_par_iter().map(of_case).collect();
     let worst = found.iter().flatten().fold(0.0, |worst: f64, off| worst.max(*off));
     let refused = found.iter().filter(|it| it.is_none()).count();
-    println!("{cases} linear systems, {refused} refused, off by {worst:e} at most");
+    println!(
+        "{cases} linear systems, {refused} refused, {solving} solve, off by {worst:e} at most"
+    );
     assert!(refused as u64 * 4 <= cases, "{refused} are refused");
 }
 
@@ -226,6 +233,7 @@ fn any_smooth_system_passes_the_test_of_taylor() {
             parameters: vec!["k".into()],
             // Of one state, two, or more than there are steps.
             memory: Some(Bytes((1 + seed % 3 * (seed % 3)) * state)),
+            ..GradientBy::default()
         };
         let gradient = |by: &GradientBy| {
             let moved = of(&direction.moved(&description, k, 0.0));

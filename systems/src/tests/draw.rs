@@ -545,9 +545,10 @@ impl Draw {
     fn sides_of_a_solve(&mut self) -> String {
         let kinds = ["zero", "reflect", "edge", "symmetric", "constant=0.5", "constant=-0.75"];
         let mut parts = Vec::new();
-        for axis in &AXES[3 - self.dims..] {
+        for (number, axis) in AXES.iter().enumerate().skip(3 - self.dims) {
             let [low, high] = [(); 2].map(|()| kinds[self.below(kinds.len())]);
-            parts.push(match self.one_in(3) {
+            let by_chance = self.one_in(3);
+            parts.push(match self.periodic.map_or(by_chance, |axes| axes[number]) {
                 true => format!("{axis}:periodic"),
                 false => format!("{axis}-:{low},{axis}+:{high}"),
             });

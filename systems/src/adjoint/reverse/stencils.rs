@@ -128,7 +128,7 @@ impl Reverse<'_> {
     ) -> Array {
         let fits = |own: [bool; 3]| (0..3).all(|axis| !reach[axis] || own[axis] == periodic[axis]);
         if let Node::Read(array) = value
-            && self.own(array).is_some_and(|own| fits(own.periodic))
+            && self.own(array).is_some_and(|own| own.sides.is_none() && fits(own.periodic))
         {
             return array;
         }
@@ -139,7 +139,9 @@ impl Reverse<'_> {
             .position(|own| own.value.as_ref() == Some(&value) && fits(own.periodic));
         match known {
             Some(known) => Array::Work(first + known),
-            None => self.array(Own { name: name.into(), value: Some(value), periodic }),
+            None => {
+                self.array(Own { name: name.into(), value: Some(value), periodic, sides: None })
+            }
         }
     }
 
@@ -185,7 +187,7 @@ impl Reverse<'_> {
     }
 
     /// The number of a stencil with these weights.
-    fn stencil(&mut self, taps: Vec<(Offset, f64)>) -> Result<usize, String> {
+    pub(super) fn stencil(&mut self, taps: Vec<(Offset, f64)>) -> Result<usize, String> {
         let mut taps: Vec<Tap> =
             taps.into_iter().map(|(offset, weight)| Tap { offset, weight }).collect();
         taps.sort_by_key(|tap| tap.offset);

@@ -112,8 +112,12 @@ impl<T: Target> OnTarget<T> {
         }
         let coefficients: Vec<usize> =
             beginning.coefficients.iter().map(&mut upload).collect::<Result<_, _>>()?;
-        for levels in &mut fields {
-            let next = if kernel.tile.is_some() { levels.len() } else { 1 };
+        for (levels, own) in fields.iter_mut().zip(&system.fields) {
+            let next = match kernel.tile {
+                _ if own.is_held => 0,
+                Some(_) => levels.len(),
+                None => 1,
+            };
             for _ in 0..next {
                 levels.push(target.allocate("fields", bytes)?);
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How its steps are taken, and its values looked at.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,9 @@ use crate::gpu::target::Target;
 use crate::interval::SumRounding;
 use crate::parts::Field;
 use crate::places::Places;
-use crate::session::{Copies, StepSession};
+use crate::session::{self, Copies, StepSession};
+use crate::tape::{Kept, Taping};
+use compute::device::Memory;
 use compute::engine::{Session, State};
 use problem::observe::PendingCopy;
 use problem::{Clock, Dtype, Error, Grid, Region, Shape, View, values as grid, with_values};
@@ -111,6 +114,21 @@ impl<T: Target> Session for OnTarget<T> {
     }
 }
 
+impl<T: Target> OnTarget<T> {
+    /// Has rows of records be those after each step, where the kernel notes what was before it.
+    fn note_end(
+        &mut self,
+        points: &[(usize, usize)],
+        rows: &mut Vec<Vec<f64>>,
+    ) -> Result<(), Error> {
+        if self.kernel.notes_before() && !rows.is_empty() {
+            rows.push(self.record(points)?);
+            rows.remove(0);
+        }
+        Ok(())
+    }
+}
+
 impl<T: Target> StepSession for OnTarget<T> {
     fn advance_from_before(&mut self) -> Result<(), Error> {
         match self.last {
@@ -139,10 +157,7 @@ impl<T: Target> StepSession for OnTarget<T> {
             rows.extend(self.noted(count)?);
         }
         let time = start.elapsed();
-        if self.kernel.notes_before() {
-            rows.push(self.record(points)?);
-            rows.remove(0);
-        }
+        self.note_end(points, &mut rows)?;
         Ok((time, rows))
     }
 
@@ -176,6 +191,65 @@ impl<T: Target> StepSession for OnTarget<T> {
         self.launches(steps - taken)?;
         self.target.wait()?;
         Ok((start.elapsed(), all))
+    }
+
+    fn room(&mut self, bytes: usize) -> Result<Option<Rc<Memory>>, Error> {
+        Ok(self.target.room(bytes)?.map(Rc::new))
+    }
+
+    fn free_room(&self) -> Result<Option<u64>, Error> {
+        self.target.free_room()
+    }
+
+    fn keep(&mut self, array: usize, to: &mut Kept, dtype: Dtype) -> Result<(), Error> {
+        let Kept::OnDevice(memory, start) = to else {
+            return session::keep(self, array, to, dtype);
+        };
+        let (own, whole) = (self.system.dtype, Region::whole(self.system.shape));
+        let rows = rows(&self.kernel.geometry, own, whole);
+        self.target.pack(self.array(self.system.numbered()[array]), rows, (memory, *start))
+    }
+
+    fn take_kept(&mut self, array: usize, from: &Kept) -> Result<(), Error> {
+        let Kept::OnDevice(memory, start) = from else {
+            return session::take_kept(self, array, from);
+        };
+        let (own, whole) = (self.system.dtype, Region::whole(self.system.shape));
+        let rows = rows(&self.kernel.geometry, own, whole);
+        // What was before these values is not taken again.
+        self.last = None;
+        self.target.unpack(self.array(self.system.numbered()[array]), rows, (memory, *start))
+    }
+
+    fn settle(&mut self) -> Result<(), Error> {
+        self.target.wait()
+    }
+
+    /// Without a wait between steps.
+    fn advance_taping(
+        &mut self,
+        steps: usize,
+        points: &[(usize, usize)],
+        taping: &mut Taping,
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        self.target.begin()?;
+        let start = Instant::now();
+        let most = if points.is_empty() { steps } else { self.kept };
+        let mut rows = Vec::new();
+        for first in (0..steps).step_by(most.max(1)) {
+            let count = (steps - first).min(most);
+            for slot in 0..count {
+                self.exchange(taping)?;
+                self.queue(1, if points.is_empty() { 0 } else { slot })?;
+            }
+            if !points.is_empty() {
+                rows.extend(self.noted(count)?);
+            }
+        }
+        self.target.wait()?;
+        let time = start.elapsed();
+        self.note_end(points, &mut rows)?;
+        Ok((time, rows))
     }
 
     fn values(&mut self, places: Option<&Places>) -> Result<Box<dyn Values + '_>, Error> {

@@ -12,7 +12,7 @@ fn names(of: &[&str]) -> Vec<String> {
 
 fn by(coefficients: &[&str], parameters: &[&str]) -> GradientBy {
     let (coefficients, parameters) = (names(coefficients), names(parameters));
-    GradientBy { coefficients, parameters, memory: None }
+    GradientBy { coefficients, parameters, ..GradientBy::default() }
 }
 
 fn gradient(of_system: &Description, steps: usize, by: &GradientBy) -> Result<Gradient, Error> {

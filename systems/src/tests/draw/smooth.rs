@@ -57,11 +57,19 @@ impl Draw {
             let methods = [Method::Euler, Method::Rk2, Method::Ssprk3, Method::Rk4];
             drawn = drawn.method(methods[self.below(4)]);
         }
+        let solves = self.order != Order::Together && self.one_in(3);
+        if solves {
+            drawn = drawn.stencil("inverted", self.inverted());
+        }
         for field in 0..self.fields {
             if self.order != Order::Together && self.one_in(2) {
                 let name = format!("w{field}");
                 let value = self.of_kind(kind, 3);
-                drawn = drawn.work_with(&name, value, &self.boundary());
+                let (value, boundary) = match solves && self.one_in(2) {
+                    true => (self.solve(&value), self.sides_of_a_solve()),
+                    false => (value, self.boundary()),
+                };
+                drawn = drawn.work_with(&name, value, &boundary);
                 self.computed.push(name);
             }
             let (start, boundary) = (self.start(), self.boundary());

@@ -3,15 +3,20 @@
 //! coefficients, constants and sources (`docs/gradients.md`).
 //!
 //! After the steps the adjoint system goes back over them. Where it depends on the forward values, some of them are kept on the way, and
-//! those between are computed again ([`crate::adjoint::schedule`]).
+//! those between are computed again ([`back`]).
 
-use super::{Form, Simulation, SystemState};
-use crate::adjoint::schedule::first_kept;
+use super::Simulation;
 use crate::adjoint::{Adjoint, By, Misfit, refused};
 use crate::checked::System;
-use problem::memory::{self, Bytes};
+use back::Route;
+use problem::memory::Bytes;
 use problem::observe::ArrayName;
-use problem::{Error, Grid};
+use problem::{Dtype, Error, Grid};
+
+mod back;
+mod place;
+
+pub use crate::tape::Place;
 
 /// By what is differentiated, and with how much memory.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +25,15 @@ pub struct GradientBy {
     pub coefficients: Vec<String>,
     /// Constants, by name: as far as equations and sources read them.
     pub parameters: Vec<String>,
-    /// What kept states may take of this machine's memory, of a system that needs some; a quarter of what is free, if nothing is said.
+    /// What kept states may take of the memory where they are kept, of a system that needs some. If nothing is said, a quarter of what is
+    /// free, of this machine's memory no more than it takes to take each step again once (and 256 MiB), and in a folder as much as they like.
+    /// Besides there is the state after the steps, where some are taken again.
     pub memory: Option<Bytes>,
+    /// Where they are kept.
+    pub place: Place,
+    /// To which type values are rounded that the adjoint reads, of fewer bytes than that of the system. States from which steps are taken
+    /// again keep theirs.
+    pub rounded: Option<Dtype>,
 }
 
 /// How much a number that is sought changes with what the steps leave.
@@ -103,18 +115,19 @@ impl Simulation {
         };
         self.check_alone()?;
         let (system, engine) = (choices.system.clone(), choices.asked.engine);
-        let GradientBy { coefficients, parameters, memory } = by.clone();
-        let by = By { coefficients, parameters };
+        let keeping = by;
+        let by = By { coefficients: by.coefficients.clone(), parameters: by.parameters.clone() };
         let first = self.steps();
         let span = (first, steps);
         let plain = Adjoint::new(&system, &by, span, &Misfit::unsaid(&system, steps))?;
-        let mut kept = Vec::new();
-        let mut states = 0;
-        if !plain.given.is_empty() && steps > 0 {
-            states = most_states(&system, memory)?.min(steps) - 1;
-            kept = self.forward(steps, states)?;
-        } else {
+        let mut route = None;
+        if plain.given.is_empty() || steps == 0 {
             self.step(steps)?;
+        } else {
+            let types = (keeping, plain.system.dtype());
+            let mut own = Route::new(self, &plain.given, steps, types)?;
+            own.forward(self)?;
+            route = Some(own);
         }
         let cotangents = misfit(self)?;
         if self.steps() != first + steps {
@@ -134,10 +147,10 @@ impl Simulation {
             false => back.inputs(inputs).build()?,
             true => {
                 let mut back = back.build()?;
-                if !adjoint.given.is_empty() {
-                    give(&mut back, &adjoint, &self.kept_state()?)?;
+                match &mut route {
+                    Some(route) => route.give_end(&mut back)?,
+                    None => back.step(1)?,
                 }
-                back.step(1)?;
                 for (name, grid) in inputs {
                     let at_sources = adjoint.sources.iter().enumerate();
                     let at_sources =
@@ -151,67 +164,17 @@ impl Simulation {
                 back
             }
         };
-        let mut steps_again = 0;
-        match kept.pop() {
-            None => back.step(steps)?,
-            Some(last) => {
-                let form = choices.left(last.clone(), false)?;
-                let again = Self { form, choices: Some(choices) };
-                kept.push(last);
-                let mut over = Over { again, back: &mut back, adjoint: &adjoint, steps_again: 0 };
-                let mut end = first + steps;
-                while let Some(state) = kept.pop() {
-                    let begin = state.step;
-                    over.go(state, end, states - kept.len())?;
-                    end = begin;
-                }
-                steps_again = over.steps_again;
+        let steps_again = match &mut route {
+            None => {
+                back.step(steps)?;
+                0
             }
-        }
+            Some(route) => {
+                route.back(self, &mut back)?;
+                route.steps_again
+            }
+        };
         found(&adjoint, &mut back, (steps, steps_again), &unnoted)
-    }
-
-    /// Takes so many steps, and keeps the state before the first one and up to so many others.
-    fn forward(&mut self, steps: usize, states: usize) -> Result<Vec<SystemState>, Error> {
-        let (mut left, mut free) = (steps, states);
-        let mut kept = vec![self.kept_state()?];
-        while free > 0 && left > 1 {
-            let more = first_kept(left, free);
-            self.step(more)?;
-            kept.push(self.kept_state()?);
-            (left, free) = (left - more, free - 1);
-        }
-        self.step(left)?;
-        Ok(kept)
-    }
-
-    /// Goes back to a state.
-    fn return_to(&mut self, state: &SystemState) -> Result<(), Error> {
-        if let Form::Equations(system) = &mut self.form
-            && system.return_to(state)?
-        {
-            return Ok(());
-        }
-        self.begin_with(state.clone())
-    }
-
-    /// Its state without what was noted on the way.
-    fn kept_state(&mut self) -> Result<SystemState, Error> {
-        let state = self.state()?;
-        Ok(SystemState { records: Vec::new(), series: Vec::new(), ..state })
-    }
-}
-
-/// How many states of a system fit in so much memory, at least the one before the first step.
-fn most_states(system: &System, memory: Option<Bytes>) -> Result<usize, Error> {
-    let one = system.arrays() as u128
-        * system.shape().points() as u128
-        * system.dtype().stored().bytes() as u128;
-    let given = memory.unwrap_or_else(|| Bytes(memory::free().0 / 4));
-    match usize::try_from(u128::from(given.0) / one.max(1)) {
-        Ok(0) => Err(memory::short("a state of the system, which a gradient keeps,", one, given)),
-        Ok(states) => Ok(states),
-        Err(_) => Ok(usize::MAX),
     }
 }
 
@@ -276,66 +239,6 @@ fn beginning(
     let given = adjoint.fields.iter().zip(all);
     let given = given.filter_map(|(own, values)| Some((own.name.clone(), values?)));
     given.map(|(name, values)| Ok((name, Grid::new(extents, values)?))).collect()
-}
-
-/// Steps that are gone back over.
-struct Over<'a> {
-    /// Takes forward steps again.
-    again: Simulation,
-    /// Takes those of the adjoint.
-    back: &'a mut Simulation,
-    adjoint: &'a Adjoint,
-    steps_again: usize,
-}
-
-impl Over<'_> {
-    /// Goes back over the steps from a state up to this one, with so many other states.
-    fn go(&mut self, begin: SystemState, end: usize, states: usize) -> Result<(), Error> {
-        let mut end = end;
-        while end > begin.step {
-            let steps = end - begin.step;
-            if steps == 1 {
-                return self.back(&begin);
-            }
-            self.again.return_to(&begin)?;
-            if states == 0 {
-                self.take(steps - 1)?;
-                let state = self.again.kept_state()?;
-                self.back(&state)?;
-                end -= 1;
-                continue;
-            }
-            let more = first_kept(steps, states);
-            self.take(more)?;
-            let kept = self.again.kept_state()?;
-            let middle = kept.step;
-            self.go(kept, end, states - 1)?;
-            end = middle;
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, steps: usize) -> Result<(), Error> {
-        self.steps_again += steps;
-        if steps > 0 { self.again.step(steps) } else { Ok(()) }
-    }
-
-    /// Takes a step of the adjoint, from the forward state before that step.
-    fn back(&mut self, state: &SystemState) -> Result<(), Error> {
-        give(self.back, self.adjoint, state)?;
-        self.back.step(1)
-    }
-}
-
-/// Gives an adjoint system the forward values that it needs.
-fn give(back: &mut Simulation, adjoint: &Adjoint, state: &SystemState) -> Result<(), Error> {
-    for given in &adjoint.given {
-        let is_it = |name: &ArrayName| name.field == given.field && name.level == given.level;
-        let values = state.arrays.iter().find(|(name, _)| is_it(name));
-        let (_, values) = values.expect("a state has all arrays that equations read");
-        back.set_field(&given.name, values.clone())?;
-    }
-    Ok(())
 }
 
 /// What the adjoint system has come to.

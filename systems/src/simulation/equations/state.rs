@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a system has come to, and how it goes on from there or goes back to it.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use super::{Asked, SystemSimulation};
+use crate::checked::System;
+use crate::expression::Array;
+use crate::session::StepSession;
+use crate::start::StartValues;
+use crate::tape::{Kept, Tape, Taping};
+use problem::observe::ArrayName;
+use problem::{Clock, Dtype, Error, Grid, Region};
+
+/// What an earlier run left of a system.
+#[derive(Clone, Debug)]
+pub struct SystemState {
+    /// Steps that it took.
+    pub step: usize,
+    /// The values of fields and of their earlier levels.
+    pub arrays: Vec<(ArrayName, Grid)>,
+    /// What receivers recorded.
+    pub records: Vec<Vec<f64>>,
+    /// The rows of totals, where it had some.
+    pub series: Vec<Vec<f64>>,
+    /// Digits that tell which totals these are of, and how often there is a row.
+    pub rows_of: String,
+    /// When the next steps were to be, where their number does not say it: without it time begins anew.
+    pub clock: Option<Clock>,
+}
+
+/// What was noted in steps.
+pub struct Passed {
+    records: Vec<Vec<f64>>,
+    rows: Vec<Vec<f64>>,
+    time: Duration,
+}
+
+impl SystemSimulation {
+    /// A system as an earlier run left it, on what is asked for.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::asked`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
+    /// system.
+    pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
+        Self::left(system, asked, left, Ok)
+    }
+
+    /// A system as another one left it, whose equations or values were changed since: solid points have what walls say.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::resumed`]; [`Error::NotFinite`]: a value that walls say is not finite.
+    pub(in crate::simulation) fn changed(
+        system: &System,
+        asked: &Asked,
+        left: SystemState,
+    ) -> Result<Self, Error> {
+        Self::left(system, asked, left, |values| values.beside_walls(system))
+    }
+
+    fn left(
+        system: &System,
+        asked: &Asked,
+        left: SystemState,
+        then: impl Fn(StartValues) -> Result<StartValues, Error>,
+    ) -> Result<Self, Error> {
+        let SystemState { step, arrays, records, series: rows, rows_of, clock } = left;
+        let is_own = |clock: &Clock| system.varies_steps() || clock.dt == system.clock.dt;
+        let clock = clock.filter(is_own).unwrap_or(system.clock);
+        let system = &System { clock, ..system.clone() };
+        let arrays = Cell::new(arrays);
+        // Whoever begins asks once.
+        let beginning = || then(StartValues::resumed(system, step, arrays.take())?);
+        let simulation = Self::begun(system, asked, &beginning)?;
+        Ok(Self { done: step, finite: step, first: step, records, rows, rows_of, ..simulation })
+    }
+
+    /// All that is needed to go on from here.
+    ///
+    /// # Errors
+    /// The device refuses, or there is no memory for the copy.
+    pub fn state(&mut self) -> Result<SystemState, Error> {
+        self.check_finite()?;
+        Ok(SystemState {
+            step: self.done,
+            arrays: self.arrays()?,
+            records: self.records.clone(),
+            series: self.series().to_vec(),
+            rows_of: self.rows_of.clone(),
+            clock: self.clock(),
+        })
+    }
+
+    /// A copy of a field as it was some steps before now; none where no equation reads that.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; [`Error::Memory`]; the device refuses.
+    pub(in crate::simulation) fn level(
+        &mut self,
+        name: &str,
+        level: usize,
+    ) -> Result<Option<Grid>, Error> {
+        let own = Array::Field { field: self.system.find(name)?, level };
+        let number = self.system.numbered().into_iter().position(|array| array == own);
+        number.map(|number| self.session.grid(number)).transpose()
+    }
+
+    /// Gives a field other values some steps before now, where the engine takes values in their place. False where it does not,
+    /// and where walls say something of them, too.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; the device refuses.
+    pub(in crate::simulation) fn put(
+        &mut self,
+        name: &str,
+        level: usize,
+        values: &Grid,
+    ) -> Result<bool, Error> {
+        let own = Array::Field { field: self.system.find(name)?, level };
+        let number = self.system.numbered().into_iter().position(|array| array == own);
+        let Some(number) = number.filter(|_| self.system.solid.is_none()) else { return Ok(false) };
+        let whole = Region::whole(self.system.shape);
+        match self.session.write(number, whole, &values.values) {
+            Err(Error::Unsupported { .. }) => return Ok(false),
+            written => written?,
+        }
+        self.forget_start();
+        self.system.clock = self.system.found_anew(self.system.clock, self.done);
+        Ok(true)
+    }
+
+    /// Its steps cannot be taken again from the start.
+    fn forget_start(&mut self) {
+        (self.told, self.again, self.foreseen) = (None, None, None);
+        self.grown = (0, Vec::new());
+        self.outset.forget_values();
+    }
+
+    /// The number that an array has in its session; none where no equation reads it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`].
+    pub(in crate::simulation) fn number(
+        &self,
+        name: &str,
+        level: usize,
+    ) -> Result<Option<usize>, Error> {
+        let own = Array::Field { field: self.system.find(name)?, level };
+        Ok(self.system.numbered().into_iter().position(|array| array == own))
+    }
+
+    /// Keeps arrays as they are now, by their numbers.
+    ///
+    /// # Errors
+    /// The device refuses, or a file cannot be written.
+    pub(in crate::simulation) fn keep(
+        &mut self,
+        arrays: impl Iterator<Item = usize>,
+        (to, dtype): (&mut [Kept], Dtype),
+    ) -> Result<(), Error> {
+        for (array, kept) in arrays.zip(to) {
+            self.session.keep(array, kept, dtype)?;
+        }
+        self.session.settle()
+    }
+
+    /// Takes values that were kept of all of its arrays, so many steps and that time, where the session can; what was noted since is not
+    /// taken back.
+    ///
+    /// # Errors
+    /// The device refuses, or a file cannot be read.
+    pub(in crate::simulation) fn return_to(
+        &mut self,
+        (step, clock): (usize, Clock),
+        kept: &[Kept],
+    ) -> Result<bool, Error> {
+        if !self.session.take_step(step) {
+            return Ok(false);
+        }
+        self.system.clock = clock;
+        self.session.tell_clock(clock)?;
+        (self.done, self.finite, self.unseen) = (step, step, Duration::ZERO);
+        for (array, kept) in kept.iter().enumerate() {
+            match self.session.take_kept(array, kept) {
+                Err(Error::Unsupported { .. }) => return Ok(false),
+                taken => taken?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes steps with a tape of these arrays that goes along, and returns it.
+    ///
+    /// # Errors
+    /// As [`SystemSimulation::step`], and of what is done with the tape.
+    pub(in crate::simulation) fn step_taping(
+        &mut self,
+        steps: usize,
+        taping: Taping,
+    ) -> Result<Tape, Error> {
+        self.taping = Some(taping);
+        let stepped = self.step(steps);
+        let taping = self.taping.take().expect("it goes along");
+        stepped.map(|()| taping.tape)
+    }
+
+    /// What was noted until now, which it has no more.
+    pub(in crate::simulation) fn passed(&mut self) -> Passed {
+        Passed {
+            records: std::mem::take(&mut self.records),
+            rows: std::mem::take(&mut self.rows),
+            time: self.time,
+        }
+    }
+
+    /// Takes what was noted.
+    pub(in crate::simulation) fn take_passed(&mut self, passed: Passed) {
+        let Passed { records, rows, time } = passed;
+        (self.records, self.rows, self.time) = (records, rows, time);
+    }
+
+    /// When the next steps are.
+    pub(in crate::simulation) fn present_clock(&self) -> Clock {
+        self.system.clock
+    }
+
+    /// The session.
+    pub(in crate::simulation) fn room(&mut self) -> &mut dyn StepSession {
+        &mut *self.session
+    }
+}

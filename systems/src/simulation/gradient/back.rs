@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The way back over steps: what is kept of the way there, and how what is not is computed again.
+//!
+//! Steps are gone back over in units, each of so many steps that the values which the adjoint reads have room on a tape: before each
+//! step of the unit. States at the beginnings of units are kept as the binomial schedule says ([`crate::adjoint::schedule`]), and the
+//! tape is written again from the nearest one. Where the tape has room for all steps, none is taken again.
+
+use super::place::{checked_rounding, most_bytes, room, settled};
+use crate::adjoint::Given;
+use crate::adjoint::schedule::{Plan, first_kept};
+use crate::checked::System;
+use crate::simulation::equations::{Passed, SystemSimulation};
+use crate::simulation::{Form, GradientBy, Simulation, SystemState};
+use crate::tape::{Move, Tape, Taping, Way};
+use problem::memory;
+use problem::observe::ArrayName;
+use problem::{Clock, Dtype, Error, Grid};
+
+/// A state that is kept.
+#[derive(Clone, Copy)]
+struct State {
+    /// The unit that begins with it.
+    unit: usize,
+    step: usize,
+    clock: Option<Clock>,
+    /// Its place on the tape of states.
+    place: usize,
+}
+
+/// The way back over some steps.
+pub struct Route {
+    /// What the adjoint reads.
+    given: Vec<Given>,
+    /// The forward fields that this is of, each once.
+    fields: Vec<String>,
+    /// How many steps before a step it is of, at most: so many times before a unit are on the tape, too.
+    lag: usize,
+    plan: Plan,
+    steps: usize,
+    /// Values of the fields before each step of a unit, after its last one, and earlier ones before its first.
+    values: Option<Tape>,
+    /// States; the last place is for that after all steps.
+    states: Tape,
+    kept: Vec<State>,
+    free: Vec<usize>,
+    end: Option<State>,
+    /// Steps that were taken again.
+    pub steps_again: usize,
+}
+
+impl Route {
+    /// One over so many steps from the present one on, of a simulation whose adjoint reads these values, and is of this type.
+    ///
+    /// # Errors
+    /// Not one state fits; there is no room where states are to be kept; what is asked for makes no sense.
+    pub fn new(
+        of: &mut Simulation,
+        given: &[Given],
+        steps: usize,
+        (by, adjoint): (&GradientBy, Dtype),
+    ) -> Result<Self, Error> {
+        let mut fields: Vec<String> = given.iter().map(|given| given.field.clone()).collect();
+        fields.sort_unstable();
+        fields.dedup();
+        let lag = given.iter().map(|given| (-given.when).max(0) as usize).max().unwrap_or(0);
+        let system = of.system().expect("gradients are of systems").clone();
+        let dtype = system.dtype().stored();
+        let rounded = checked_rounding(by.rounded, dtype)?;
+        let points = system.shape().points();
+        let bytes =
+            |count: usize, dtype: Dtype| count as u128 * points as u128 * dtype.bytes() as u128;
+        let (one, of_step) = (bytes(system.arrays(), dtype), bytes(fields.len(), rounded));
+        // On a device nothing is made of another type.
+        let stays = rounded == dtype && adjoint.stored() == dtype;
+        let place = settled(of, &by.place, stays)?;
+        let one_run = Plan::bytes_of_one_run(steps, (one, of_step));
+        let most = most_bytes(of, (by.memory, &place), one_run)?;
+        let plan = Plan::new(steps, (one, of_step), u128::from(most.0));
+        let plan = plan.ok_or_else(|| {
+            memory::short("a state of the system, which a gradient keeps,", one, most)
+        })?;
+        let times = lag + plan.unit.min(steps) + 1;
+        let values = Tape::new(
+            room(of, &place, times as u128 * of_step)?,
+            (points, rounded),
+            (times, fields.len()),
+        );
+        // With that after all steps, to which the simulation returns.
+        let count = if plan.states == 0 { 0 } else { plan.states + 1 };
+        let states = Tape::new(
+            room(of, &place, count as u128 * one)?,
+            (points, dtype),
+            (count, system.arrays()),
+        );
+        let free = (0..plan.states).rev().collect();
+        let (given, kept) = (given.to_vec(), Vec::new());
+        let values = Some(values);
+        Ok(Self {
+            given,
+            fields,
+            lag,
+            plan,
+            steps,
+            values,
+            states,
+            kept,
+            free,
+            end: None,
+            steps_again: 0,
+        })
+    }
+
+    /// How many units there are.
+    fn units(&self) -> usize {
+        self.steps.div_ceil(self.plan.unit)
+    }
+
+    /// Takes the steps, and keeps what the way back begins with.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`]; what is kept finds no room.
+    pub fn forward(&mut self, of: &mut Simulation) -> Result<(), Error> {
+        let (mut left, unit) = (self.units(), self.plan.unit);
+        if left > 1 {
+            self.keep(of, 0)?;
+            while !self.free.is_empty() && left > 1 {
+                let more = first_kept(left, self.free.len());
+                of.step(more * unit)?;
+                left -= more;
+                self.keep(of, self.units() - left)?;
+            }
+            of.step((left - 1) * unit)?;
+        }
+        let last = self.last();
+        self.tape(of, last)?;
+        self.tape_one(of, self.lag + last)?;
+        if self.units() > 1 {
+            let place = self.plan.states;
+            self.end = Some(self.state(of, self.units(), place)?);
+        }
+        Ok(())
+    }
+
+    /// Gives the adjoint the values after the last step.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn give_end(&mut self, back: &mut Simulation) -> Result<(), Error> {
+        let last = self.last();
+        self.restore(back, 1, self.lag + last)
+    }
+
+    /// Goes back over all steps; the simulation is then after them again.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`], of both.
+    pub fn back(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
+        let last = self.last();
+        self.restore(back, last, self.lag + last - 1)?;
+        let Some(end) = self.end else { return Ok(()) };
+        let passed = match &mut of.form {
+            Form::Equations(system) => Some(system.passed()),
+            Form::Sum(_) => None,
+        };
+        let gone = self.go_all(of, back);
+        self.return_to(of, end)?;
+        if let (Some(passed), Form::Equations(system)) = (passed, &mut of.form) {
+            let passed: Passed = passed;
+            system.take_passed(passed);
+        }
+        gone
+    }
+
+    fn go_all(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
+        let mut end = self.units() - 1;
+        while let Some(state) = self.kept.pop() {
+            self.go(of, back, (state, end))?;
+            self.free.push(state.place);
+            end = state.unit;
+        }
+        Ok(())
+    }
+
+    /// Goes back over the units from a state up to this one.
+    fn go(
+        &mut self,
+        of: &mut Simulation,
+        back: &mut Simulation,
+        (begin, end): (State, usize),
+    ) -> Result<(), Error> {
+        let (mut end, unit) = (end, self.plan.unit);
+        while end > begin.unit {
+            let units = end - begin.unit;
+            self.return_to(of, begin)?;
+            if units == 1 || self.free.is_empty() {
+                self.take(of, (units - 1) * unit)?;
+                // What comes after its last step is what came before the first one of the unit that was gone back over.
+                self.values
+                    .as_mut()
+                    .expect("it is here between steps")
+                    .swap(self.lag, self.lag + unit);
+                self.tape(of, unit - 1)?;
+                self.steps_again += unit - 1;
+                self.tape_one(of, self.lag + unit - 1)?;
+                self.restore(back, unit, self.lag + unit - 1)?;
+                end -= 1;
+                continue;
+            }
+            let more = first_kept(units, self.free.len());
+            self.take(of, more * unit)?;
+            let place = self.free.pop().expect("some are free");
+            let middle = self.state(of, begin.unit + more, place)?;
+            self.go(of, back, (middle, end))?;
+            self.free.push(place);
+            end = middle.unit;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, of: &mut Simulation, steps: usize) -> Result<(), Error> {
+        self.steps_again += steps;
+        if steps > 0 { of.step(steps) } else { Ok(()) }
+    }
+
+    /// Keeps the present state, which begins a unit.
+    fn keep(&mut self, of: &mut Simulation, unit: usize) -> Result<(), Error> {
+        let place = self.free.pop().expect("some are free");
+        let state = self.state(of, unit, place)?;
+        self.kept.push(state);
+        Ok(())
+    }
+
+    fn state(&mut self, of: &mut Simulation, unit: usize, place: usize) -> Result<State, Error> {
+        let (dtype, to) = (self.states.dtype, self.states.at(place));
+        let step = of.steps();
+        let clock = match &mut of.form {
+            Form::Equations(system) => {
+                system.keep(0..to.len(), (to, dtype))?;
+                Some(system.present_clock())
+            }
+            Form::Sum(sum) => {
+                let name = sum.name().to_owned();
+                to[0].put(sum.field(&name)?.values)?;
+                of.clock_of_a_sum()
+            }
+        };
+        Ok(State { unit, step, clock, place })
+    }
+
+    /// Has the simulation be in a state that was kept.
+    fn return_to(&mut self, of: &mut Simulation, state: State) -> Result<(), Error> {
+        let kept = self.states.at(state.place);
+        if let (Form::Equations(system), Some(clock)) = (&mut of.form, state.clock)
+            && system.return_to((state.step, clock), kept)?
+        {
+            return Ok(());
+        }
+        let system = of.system().expect("gradients are of systems");
+        let shape = system.shape();
+        let names = names(system);
+        let arrays = names.into_iter().zip(kept.iter());
+        let arrays = arrays
+            .map(|(name, kept)| Ok((name, Grid { shape, values: kept.values()?.into_owned() })));
+        let (records, series, rows_of) = Default::default();
+        let arrays = arrays.collect::<Result<_, Error>>()?;
+        let State { step, clock, .. } = state;
+        of.begin_with(SystemState { step, arrays, records, series, rows_of, clock })
+    }
+
+    /// Takes the first steps of a unit, with earlier values and those before each step on the tape.
+    fn tape(&mut self, of: &mut Simulation, steps: usize) -> Result<(), Error> {
+        for level in 1..=self.lag {
+            self.tape_level(of, level, self.lag - level)?;
+        }
+        if let Form::Equations(system) = &mut of.form {
+            if steps == 0 {
+                return Ok(());
+            }
+            let fields = self.fields.iter().enumerate();
+            let moves = fields.map(|(place, field)| {
+                Ok(Move { array: number(system, field, 0)?, place, when: 0 })
+            });
+            let moves = moves.collect::<Result<_, Error>>()?;
+            let tape = self.values.take().expect("it is here between steps");
+            let taping = Taping { tape, moves, way: Way::Save, next: self.lag };
+            self.values = Some(system.step_taping(steps, taping)?);
+            return Ok(());
+        }
+        for step in 0..steps {
+            self.tape_one(of, self.lag + step)?;
+            of.step(1)?;
+        }
+        Ok(())
+    }
+
+    /// Has the present values be on the tape, at this time.
+    fn tape_one(&mut self, of: &mut Simulation, time: usize) -> Result<(), Error> {
+        self.tape_level(of, 0, time)
+    }
+
+    /// Has values so many steps before now be on the tape, at this time.
+    fn tape_level(&mut self, of: &mut Simulation, level: usize, time: usize) -> Result<(), Error> {
+        let tape = self.values.as_mut().expect("it is here between steps");
+        let (dtype, to) = (tape.dtype, tape.at(time));
+        match &mut of.form {
+            Form::Equations(system) => {
+                for (field, kept) in self.fields.iter().zip(to) {
+                    // A field without so early a level is read at no such time.
+                    if let Some(array) = system.number(field, level)? {
+                        system.keep([array].into_iter(), (std::slice::from_mut(kept), dtype))?;
+                    }
+                }
+                Ok(())
+            }
+            Form::Sum(sum) => {
+                let name = sum.name().to_owned();
+                to[0].put(sum.field(&name)?.values.cast(dtype))
+            }
+        }
+    }
+
+    /// Takes so many steps of the adjoint, from this time on the tape backwards.
+    fn restore(&mut self, back: &mut Simulation, steps: usize, time: usize) -> Result<(), Error> {
+        let Form::Equations(system) = &mut back.form else {
+            unreachable!("what reads other fields is no stencil")
+        };
+        let tape = self.values.take().expect("it is here between steps");
+        // Nothing comes after the last values, where the first step of the adjoint looks at them alone.
+        let most = if time == self.lag + self.last() && steps == 1 { 0 } else { isize::MAX };
+        let moves = self.given.iter().map(|given| {
+            let place = self.fields.iter().position(|field| *field == given.field);
+            let place = place.expect("each field is among them");
+            Ok(Move { array: number(system, &given.name, 0)?, place, when: given.when.min(most) })
+        });
+        let moves = moves.collect::<Result<_, Error>>()?;
+        let taping = Taping { tape, moves, way: Way::Restore, next: time };
+        self.values = Some(system.step_taping(steps, taping)?);
+        Ok(())
+    }
+
+    /// Steps of the last unit.
+    fn last(&self) -> usize {
+        self.steps - (self.units() - 1) * self.plan.unit
+    }
+}
+
+/// The number of an array that there is.
+fn number(system: &SystemSimulation, name: &str, level: usize) -> Result<usize, Error> {
+    Ok(system.number(name, level)?.expect("an array that equations read"))
+}
+
+/// The arrays of a system, in the order of their numbers.
+fn names(system: &System) -> Vec<ArrayName> {
+    let name = |array| match array {
+        crate::expression::Array::Field { field, level } => {
+            ArrayName { field: system.fields[field].name.clone(), level }
+        }
+        _ => unreachable!("levels of fields alone have numbers"),
+    };
+    system.numbered().into_iter().map(name).collect()
+}

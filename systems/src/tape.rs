@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Values of arrays as they were at several times, where whoever goes back over steps wants them kept: where they lie, in this machine's
+//! memory, or in files.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tempfile::TempDir;
+
+use compute::device::Memory;
+use problem::values::Element;
+use problem::{Dtype, Error, Values, with_dtype, with_values};
+
+/// Where values are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Where they lie: in the memory of the GPU that computes them, or of this machine.
+    #[default]
+    WhereTheyLie,
+    /// In the memory of the GPU that computes them.
+    Device,
+    /// In this machine's memory.
+    Memory,
+    /// In files of a folder, which are removed when they are not needed any more.
+    Folder(PathBuf),
+}
+
+/// The values of an array at some time.
+pub enum Kept {
+    /// In this machine's memory, in C order; nothing yet.
+    Here(Option<Values>),
+    /// In the memory of the session's device, in C order, from this byte on.
+    OnDevice(Rc<Memory>, usize),
+    /// In a file, as they lie in memory.
+    InFile(PathBuf, Dtype),
+}
+
+impl Kept {
+    /// Takes values that are of the right type.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn put(&mut self, values: Values) -> Result<(), Error> {
+        match self {
+            Self::Here(own) => {
+                *own = Some(values);
+                Ok(())
+            }
+            Self::InFile(path, _) => with_values!(&values, values => {
+                fs::write(&*path, bytemuck::cast_slice::<_, u8>(values))
+                    .map_err(|source| Error::Write { path: path.clone(), source })
+            }),
+            Self::OnDevice(..) => unreachable!("a session of a device puts them there itself"),
+        }
+    }
+
+    /// The values.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn values(&self) -> Result<Cow<'_, Values>, Error> {
+        match self {
+            Self::Here(values) => Ok(Cow::Borrowed(values.as_ref().expect("they were put there"))),
+            Self::InFile(path, dtype) => {
+                let bytes =
+                    fs::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;
+                Ok(Cow::Owned(with_dtype!(*dtype, T => {
+                    T::wrap(bytemuck::pod_collect_to_vec(&bytes))
+                })))
+            }
+            Self::OnDevice(..) => unreachable!("a session of a device reads them itself"),
+        }
+    }
+}
+
+/// Where a tape is, with the memory for it.
+pub enum Room {
+    Here,
+    Device(Rc<Memory>),
+    Folder(TempDir),
+}
+
+impl Room {
+    /// In a folder, with a name that no other has.
+    ///
+    /// # Errors
+    /// No folder can be made there.
+    pub fn folder(within: &Path) -> Result<Self, Error> {
+        let made = tempfile::Builder::new().prefix("states-").tempdir_in(within);
+        made.map(Self::Folder).map_err(|source| Error::Write { path: within.to_owned(), source })
+    }
+}
+
+/// Values of some arrays at several times.
+pub struct Tape {
+    /// The type that they are kept in.
+    pub dtype: Dtype,
+    arrays: usize,
+    kept: Vec<Kept>,
+    // Removed with what is in it.
+    _room: Room,
+}
+
+impl Tape {
+    /// Room for so many arrays of so many values at so many times.
+    pub fn new(
+        room: Room,
+        (points, dtype): (usize, Dtype),
+        (times, arrays): (usize, usize),
+    ) -> Self {
+        let dtype = dtype.stored();
+        let place = |number: usize| match &room {
+            Room::Here => Kept::Here(None),
+            Room::Device(memory) => {
+                Kept::OnDevice(Rc::clone(memory), number * points * dtype.bytes())
+            }
+            Room::Folder(folder) => Kept::InFile(folder.path().join(number.to_string()), dtype),
+        };
+        Self { dtype, arrays, kept: (0..times * arrays).map(place).collect(), _room: room }
+    }
+
+    /// The arrays at a time, by its number.
+    pub fn at(&mut self, time: usize) -> &mut [Kept] {
+        &mut self.kept[time * self.arrays..][..self.arrays]
+    }
+
+    /// Has what was at two times change places.
+    pub fn swap(&mut self, one: usize, other: usize) {
+        for array in 0..self.arrays {
+            self.kept.swap(one * self.arrays + array, other * self.arrays + array);
+        }
+    }
+}
+
+/// What is done with a tape before each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Values of the session are put there, forwards.
+    Save,
+    /// The session takes values from it, backwards.
+    Restore,
+}
+
+/// Values of a tape, and an array of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    /// The number of the array in the session.
+    pub array: usize,
+    /// Its place among the arrays of a time.
+    pub place: usize,
+    /// Of which time, from the one that the tape has come to.
+    pub when: isize,
+}
+
+/// A tape that goes along with the steps of a session.
+pub struct Taping {
+    pub tape: Tape,
+    /// Which values of it go to which arrays of the session, or come from there.
+    pub moves: Vec<Move>,
+    pub way: Way,
+    /// The time that comes next.
+    pub next: usize,
+}
+
+impl Taping {
+    /// What a move is about, and the type of values that are kept.
+    pub fn of(&mut self, Move { place, when, .. }: Move) -> (&mut Kept, Dtype) {
+        let dtype = self.tape.dtype;
+        (&mut self.tape.at(self.next.strict_add_signed(when))[place], dtype)
+    }
+}
