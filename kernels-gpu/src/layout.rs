@@ -34,6 +34,7 @@ pub struct Layout {
 
 /// A grid of two axes, as launches are given it.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid2d {
     /// Columns.
@@ -46,6 +47,7 @@ pub struct Grid2d {
 
 /// A grid of three axes, as launches are given it.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid3d {
     /// Columns.

@@ -31,6 +31,7 @@ pub const F64: u32 = 11;
 
 /// A type of values, as launches have it.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Which.

@@ -19,6 +19,7 @@ pub const ROWS: u32 = THREADS / COLUMNS * LINES as u32;
 
 /// A product.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Product {
     /// Its weight.
@@ -35,6 +36,7 @@ pub struct Product {
 
 /// What a launch computes.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ordered {
     /// The array.

@@ -17,6 +17,7 @@ const ROUNDS: usize = ROWS as usize;
 
 /// How a line is cut into tiles.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Columns of the grid.

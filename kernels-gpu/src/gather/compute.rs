@@ -66,7 +66,7 @@ pub(super) unsafe fn compute<E: Factor, const ROWS: u32, const HELD: usize>(
 ) {
     // SAFETY: reads special registers; the table is the launch's, which no launch writes.
     let (lane, blocks, mut index) =
-        unsafe { (warp::lane_id(), thread::grid_dim_x(), thread::block_idx_x()) };
+        (warp::lane_id(), thread::grid_dim_x(), thread::block_idx_x());
     let table = Table::new(table, lane);
     let mut held = [Step::default(); HELD];
     // SAFETY: the table has so many steps.

@@ -47,6 +47,7 @@ pub const NEGATIVE: u32 = 1 << 31;
 
 /// What the rows of a torus are made by, in global memory.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halves {
     /// For each pair of waves k and M − k of M complex values their places, two words: 0 and M first, which is in a place
@@ -64,6 +65,7 @@ pub struct Halves {
 
 /// A field that is taken off before transforms, and added after: straight along one axis.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lift {
     /// At the first point outside.

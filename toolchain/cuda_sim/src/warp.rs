@@ -5,6 +5,10 @@ use crate::block::{OPERANDS, Operands, Results};
 use crate::config::LANES;
 use crate::lane::{collective, with};
 
+mod masked;
+
+pub use masked::*;
+
 /// `%laneid`.
 #[must_use]
 #[track_caller]
@@ -16,7 +20,7 @@ pub fn lane_id() -> u32 {
 #[track_caller]
 pub fn sync() {
     collective("warp::sync", [0; OPERANDS], |block, warp, _| {
-        block.synchronise(warp * LANES..(warp + 1) * LANES);
+        block.synchronise_lanes(warp, block.lanes(warp));
         Ok([[0; 8]; LANES])
     });
 }

@@ -7,6 +7,8 @@
 //! | [`chip`] | what the chip can do |
 //! | [`thread`], [`warp`], [`grid`] | who am I, wait for the others |
 //! | [`shared`], [`global`] | typed access to the two memories |
+//! | [`atomic`] | numbers that several threads change |
+//! | [`float`], [`io`] | the functions of `std` on f32 and f64; printing and assertions |
 //! | [`barrier`] | `mbarrier`: wait for asynchronous copies and for other warps |
 //! | [`copy`] | asynchronous copies: `cp.async`, bulk rows, TMA boxes |
 //! | [`matrix`] | `ldmatrix`, `movmatrix`, packing of pairs |
@@ -21,16 +23,22 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(allow_internal_unstable, asm_experimental_arch, stdarch_nvptx)
+    feature(allow_internal_unstable, asm_experimental_arch, core_intrinsics, stdarch_nvptx)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
-pub use cuda_kernel::{AnyCall, Call, Entry, Kernel};
-pub use cuda_std_macros::{host_only, kernel};
+pub use cuda_kernel::{AnyCall, Call, Entry, Kernel, Parameter, Passed, Slice, SliceMut};
+pub use cuda_std_macros::{Parameter, address_space, host_only, kernel, shared_array};
 
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
-pub use cuda_sim::enter;
+pub use cuda_sim::{enter, static_shared};
+
+/// What rust-cuda's kernels bring by `use cuda_std::prelude::*`.
+pub mod prelude {
+    pub use crate::float::GpuFloat;
+    pub use crate::{assert_eq, assert_ne, kernel, print, println, thread};
+}
 
 /// What [`macro@kernel`] makes of a function. It is here, and not in the attribute, so that crates with
 /// kernels need not ask for the unstable features that only it uses.
@@ -41,13 +49,15 @@ pub use cuda_sim::enter;
 macro_rules! __entry {
     (
         [$($request:literal)?] $(#[$attribute:meta])*
-        $vis:vis fn $name:ident($($parameters:tt)*) $body:block
+        $vis:vis fn $name:ident [$($generics:tt)*] ($($parameters:tt)*) $body:block
     ) => {
         $(::core::arch::global_asm!($request);)?
 
         $(#[$attribute])*
         #[unsafe(no_mangle)]
-        $vis unsafe extern "ptx-kernel" fn $name($($parameters)*) $body
+        // A slice is an address and a length.
+        #[allow(improper_ctypes_definitions)]
+        $vis unsafe extern "ptx-kernel" fn $name $($generics)* ($($parameters)*) $body
     };
 }
 
@@ -67,13 +77,29 @@ macro_rules! device {
             sim::$name($($arg.into()),*).into()
         }
     )*};
+    ($($(#[$attribute:meta])* pub fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $out:ty)? $body:block)*) => {$(
+        $(#[$attribute])*
+        #[inline(always)]
+        #[cfg(target_arch = "nvptx64")]
+        pub fn $name($($arg: $ty),*) $(-> $out)? $body
+
+        $(#[$attribute])*
+        #[track_caller]
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub fn $name($($arg: $ty),*) $(-> $out)? {
+            sim::$name($($arg.into()),*).into()
+        }
+    )*};
 }
 
+pub mod atomic;
 pub mod barrier;
 pub mod chip;
 pub mod copy;
+pub mod float;
 pub mod global;
 pub mod grid;
+pub mod io;
 pub mod math;
 pub mod matrix;
 pub mod mma;

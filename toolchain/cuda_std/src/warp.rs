@@ -9,18 +9,21 @@ use cuda_sim::warp as sim;
 /// Lanes in a warp.
 pub const SIZE: u32 = 32;
 
+mod masked;
+
+pub use masked::*;
+
 device! {
     /// `%laneid`: index of the thread in its warp, 0 to 31.
-    ///
-    /// # Safety
-    /// Only in a kernel.
-    pub unsafe fn lane_id() -> u32 {
+    pub fn lane_id() -> u32 {
         let lane: u32;
         // SAFETY: reads a special register that never changes.
         unsafe { asm!("mov.u32 {}, %laneid;", out(reg32) lane, options(pure, nomem, nostack)) };
         lane
     }
+}
 
+device! {
     /// `bar.warp.sync 0xffffffff`: waits for all lanes and orders their memory accesses.
     /// PTX 6.0, floor sm_30. Collective.
     ///

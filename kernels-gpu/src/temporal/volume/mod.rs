@@ -30,6 +30,7 @@ pub use kernels::{KERNELS, Kernel};
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Launch<V, const N: usize> {
     /// Where it does so.
@@ -40,6 +41,7 @@ pub struct Launch<V, const N: usize> {
 
 /// The tiles through which blocks run.
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
     /// Extents (z, y, x) of the grid.

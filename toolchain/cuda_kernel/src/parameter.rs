@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a kernel may take, and what a launch passes for it.
+
+use core::ffi::c_void;
+use core::{ptr, slice};
+
+/// A value that a launch passes as it is: a number, a raw pointer, an array or a `#[repr(C)]` structure of such, or a
+/// slice in device memory, which is two parameters. `#[derive(cuda_std::Parameter)]` implements it for a structure.
+///
+/// # Safety
+/// The bytes mean the same on the host and the GPU, and `each` gives a valid pointer for each parameter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    note = "numbers, raw pointers, and `#[repr(C)]` structures of these with `#[derive(cuda_std::Parameter)]` can"
+)]
+pub unsafe trait Passed: Copy {
+    /// Calls `add` with the address of each parameter.
+    fn each(&self, add: &mut dyn FnMut(*mut c_void)) {
+        add(ptr::from_ref(self).cast_mut().cast());
+    }
+}
+
+/// A type that a kernel may have as a parameter.
+///
+/// # Safety
+/// The calling convention of kernels passes it as the parameters of [`Parameter::Passed`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a kernel's parameter",
+    note = "a kernel takes numbers, raw pointers, references, slices of sized elements, and `#[repr(C)]` structures with \
+            `#[derive(cuda_std::Parameter)]`"
+)]
+pub unsafe trait Parameter: Sized {
+    /// What a launch passes for it.
+    type Passed: Passed;
+
+    /// What the kernel gets.
+    ///
+    /// # Safety
+    /// A pointer that becomes a reference or a slice is valid for it as long as the kernel runs.
+    unsafe fn receive(passed: Self::Passed) -> Self;
+}
+
+/// A slice in device memory, for a kernel that takes `&[T]`: an address and a number of elements.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Slice<T> {
+    /// The first element.
+    pub start: *const T,
+    /// How many.
+    pub len: usize,
+}
+
+/// A slice in device memory, for a kernel that takes `&mut [T]`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct SliceMut<T> {
+    /// The first element.
+    pub start: *mut T,
+    /// How many.
+    pub len: usize,
+}
+
+macro_rules! slices {
+    ($($slice:ident)*) => {$(
+        impl<T> Clone for $slice<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T> Copy for $slice<T> {}
+
+        // SAFETY: an address and a length, one after the other.
+        unsafe impl<T> Passed for $slice<T> {
+            fn each(&self, add: &mut dyn FnMut(*mut c_void)) {
+                add(ptr::from_ref(&self.start).cast_mut().cast());
+                add(ptr::from_ref(&self.len).cast_mut().cast());
+            }
+        }
+    )*};
+}
+slices! { Slice SliceMut }
+
+macro_rules! as_they_are {
+    ($([$($generic:ident)?] $parameter:ty;)*) => {$(
+        // SAFETY: host and GPU have one representation of it.
+        unsafe impl$(<$generic>)? Passed for $parameter {}
+
+        // SAFETY: it is passed as it is.
+        unsafe impl$(<$generic>)? Parameter for $parameter {
+            type Passed = Self;
+            unsafe fn receive(passed: Self) -> Self {
+                passed
+            }
+        }
+    )*};
+}
+as_they_are! {
+    [] u8; [] u16; [] u32; [] u64; [] u128; [] usize;
+    [] i8; [] i16; [] i32; [] i64; [] i128; [] isize;
+    [] f32; [] f64; [] bool; [] char;
+    [T] *const T; [T] *mut T;
+}
+
+// SAFETY: its elements, one after the other.
+unsafe impl<T: Passed, const N: usize> Passed for [T; N] {}
+
+// SAFETY: a reference is an address.
+unsafe impl<T> Parameter for &T {
+    type Passed = *const T;
+    unsafe fn receive(passed: *const T) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { &*passed }
+    }
+}
+
+// SAFETY: a reference is an address.
+unsafe impl<T> Parameter for &mut T {
+    type Passed = *mut T;
+    unsafe fn receive(passed: *mut T) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { &mut *passed }
+    }
+}
+
+// SAFETY: a slice is an address and a length, which kernels take as two parameters.
+unsafe impl<T> Parameter for &[T] {
+    type Passed = Slice<T>;
+    unsafe fn receive(Slice { start, len }: Slice<T>) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { slice::from_raw_parts(start, len) }
+    }
+}
+
+// SAFETY: a slice is an address and a length, which kernels take as two parameters.
+unsafe impl<T> Parameter for &mut [T] {
+    type Passed = SliceMut<T>;
+    unsafe fn receive(SliceMut { start, len }: SliceMut<T>) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { slice::from_raw_parts_mut(start, len) }
+    }
+}
