@@ -23,7 +23,7 @@ pub unsafe trait Passed: Copy {
 /// A type that a kernel may have as a parameter.
 ///
 /// # Safety
-/// The calling convention of kernels passes it as the parameters of [`Parameter::Passed`].
+/// [`Parameter::First`] and [`Parameter::Second`], if it has a size, are the parameters that [`Parameter::Passed`] gives.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel's parameter",
     note = "a kernel takes numbers, raw pointers, references, slices of sized elements, and `#[repr(C)]` structures with \
@@ -33,10 +33,22 @@ pub unsafe trait Parameter: Sized {
     /// What a launch passes for it.
     type Passed: Passed;
 
-    /// What the kernel gets.
+    /// The parameter of the entry point.
+    type First: Copy;
+
+    /// A second parameter, or `()`, which is none.
+    type Second: Copy;
+
+    /// What the kernel gets, of the entry point's parameters.
     ///
     /// # Safety
     /// A pointer that becomes a reference or a slice is valid for it as long as the kernel runs.
+    unsafe fn join(first: Self::First, second: Self::Second) -> Self;
+
+    /// What the kernel gets, of what a launch passes.
+    ///
+    /// # Safety
+    /// As [`Parameter::join`].
     unsafe fn receive(passed: Self::Passed) -> Self;
 }
 
@@ -89,6 +101,12 @@ macro_rules! as_they_are {
         // SAFETY: it is passed as it is.
         unsafe impl$(<$generic>)? Parameter for $parameter {
             type Passed = Self;
+            type First = Self;
+            type Second = ();
+            #[inline(always)]
+            unsafe fn join(first: Self, (): ()) -> Self {
+                first
+            }
             unsafe fn receive(passed: Self) -> Self {
                 passed
             }
@@ -108,35 +126,63 @@ unsafe impl<T: Passed, const N: usize> Passed for [T; N] {}
 // SAFETY: a reference is an address.
 unsafe impl<T> Parameter for &T {
     type Passed = *const T;
+    type First = *const T;
+    type Second = ();
+    #[inline(always)]
+    unsafe fn join(first: *const T, (): ()) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { &*first }
+    }
     unsafe fn receive(passed: *const T) -> Self {
         // SAFETY: as the caller promises.
-        unsafe { &*passed }
+        unsafe { Self::join(passed, ()) }
     }
 }
 
 // SAFETY: a reference is an address.
 unsafe impl<T> Parameter for &mut T {
     type Passed = *mut T;
+    type First = *mut T;
+    type Second = ();
+    #[inline(always)]
+    unsafe fn join(first: *mut T, (): ()) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { &mut *first }
+    }
     unsafe fn receive(passed: *mut T) -> Self {
         // SAFETY: as the caller promises.
-        unsafe { &mut *passed }
+        unsafe { Self::join(passed, ()) }
     }
 }
 
 // SAFETY: a slice is an address and a length, which kernels take as two parameters.
 unsafe impl<T> Parameter for &[T] {
     type Passed = Slice<T>;
-    unsafe fn receive(Slice { start, len }: Slice<T>) -> Self {
+    type First = *const T;
+    type Second = usize;
+    #[inline(always)]
+    unsafe fn join(start: *const T, len: usize) -> Self {
         // SAFETY: as the caller promises.
         unsafe { slice::from_raw_parts(start, len) }
+    }
+    unsafe fn receive(Slice { start, len }: Slice<T>) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { Self::join(start, len) }
     }
 }
 
 // SAFETY: a slice is an address and a length, which kernels take as two parameters.
 unsafe impl<T> Parameter for &mut [T] {
     type Passed = SliceMut<T>;
-    unsafe fn receive(SliceMut { start, len }: SliceMut<T>) -> Self {
+    type First = *mut T;
+    type Second = usize;
+    #[inline(always)]
+    unsafe fn join(start: *mut T, len: usize) -> Self {
         // SAFETY: as the caller promises.
         unsafe { slice::from_raw_parts_mut(start, len) }
+    }
+    unsafe fn receive(SliceMut { start, len }: SliceMut<T>) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { Self::join(start, len) }
     }
 }

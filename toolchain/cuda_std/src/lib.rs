@@ -49,15 +49,15 @@ pub mod prelude {
 macro_rules! __entry {
     (
         [$($request:literal)?] $(#[$attribute:meta])*
-        $vis:vis fn $name:ident [$($generics:tt)*] ($($parameters:tt)*) $body:block
+        $vis:vis fn $name:ident ($($parameters:tt)*) $body:block
     ) => {
         $(::core::arch::global_asm!($request);)?
 
         $(#[$attribute])*
         #[unsafe(no_mangle)]
-        // A slice is an address and a length.
+        // A parameter without a size is none.
         #[allow(improper_ctypes_definitions)]
-        $vis unsafe extern "ptx-kernel" fn $name $($generics)* ($($parameters)*) $body
+        $vis unsafe extern "ptx-kernel" fn $name($($parameters)*) $body
     };
 }
 

@@ -12,7 +12,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    FnArg, GenericParam, Ident, ItemFn, Lifetime, LitInt, ReturnType, Token, Type, TypeReference,
+    FnArg, GenericParam, Ident, ItemFn, Lifetime, LitInt, PatType, ReturnType, Token, Type, TypeReference,
     parse_macro_input,
 };
 
@@ -56,13 +56,30 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     let checks: Vec<_> = types.iter().map(check).collect();
     let passed = |ty: &Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::Parameter>::Passed);
     let passed: Vec<_> = types.iter().map(passed).collect();
+    // A slice is two parameters, whatever its type is called; the second one of others has no size, and is none.
+    let second = |value: &Ident| format_ident!("{value}_len");
+    let (mut firsts, mut seconds, mut joined) = (Vec::new(), Vec::new(), Vec::new());
+    for ((input, ty), value) in inputs.iter().zip(&types).zip(&values) {
+        let FnArg::Typed(PatType { attrs, pat, .. }) = input else { continue };
+        let second = second(value);
+        firsts.push(quote!(#value: <#ty as ::cuda_std::Parameter>::First));
+        seconds.push(quote!(#second: <#ty as ::cuda_std::Parameter>::Second));
+        joined.push(quote! {
+            // SAFETY: as who launches the kernel promises.
+            #(#attrs)*
+            let #pat = unsafe { <#ty as ::cuda_std::Parameter>::join(#value, #second) };
+        });
+    }
     let on_the_gpu = if is_entry(&text) {
         quote! {
             // The macro may use what is unstable where this crate may not.
             ::cuda_std::__entry! {
                 [#(#request)*]
                 #(#attrs)*
-                #vis fn #name [#generics] (#inputs) #block
+                #vis fn #name (#(#firsts, #seconds),*) {
+                    #(#joined)*
+                    #block
+                }
             }
             #[cfg(target_arch = "nvptx64")]
             const _: () = {

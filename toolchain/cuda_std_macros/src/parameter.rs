@@ -34,6 +34,12 @@ pub fn derive(item: DeriveInput) -> syn::Result<TokenStream> {
         // SAFETY: it is passed as it is.
         unsafe impl #generics ::cuda_std::Parameter for #name #of_type where #(#all),* {
             type Passed = Self;
+            type First = Self;
+            type Second = ();
+            #[inline(always)]
+            unsafe fn join(first: Self, (): ()) -> Self {
+                first
+            }
             unsafe fn receive(passed: Self) -> Self {
                 passed
             }
