@@ -155,8 +155,7 @@ pub const fn shared_bytes(bytes: u32, radius: u32, chain: u32, stages: Stages) -
 /// Stages of the rings, each at most [`crate::ring::MAX_STAGES`]; of a ring between steps at least 2: one
 /// that is filled, and the one before, which the storer gives back late.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
     /// Of the first ring, which hides the latency of global memory.
     pub input: u32,
@@ -166,8 +165,7 @@ pub struct Stages {
 
 /// The points that a launch writes; those around them are left to others.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner {
     /// Rows of the grid.
     pub rows: Range,
@@ -186,8 +184,7 @@ impl Inner {
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The grid.
     pub grid: Grid2d,

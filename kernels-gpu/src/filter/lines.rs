@@ -25,8 +25,7 @@ use cuda_std::{kernel, shared, thread, warp};
 
 /// What a launch computes. `V` is the type of sums.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Lines<V> {
     /// The array.
     pub source: Source<V>,

@@ -25,8 +25,7 @@ pub const PLACE: usize = 3;
 
 /// What is multiplied by what.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Coupled {
     /// The roots of unity of (z, y, x), one axis after the other: cosine and sine, each of twice the digits.
     pub roots: *const u32,

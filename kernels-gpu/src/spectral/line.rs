@@ -21,8 +21,7 @@ pub const STAGE: usize = 4;
 
 /// How lines of one length are transformed.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
     /// [`STAGE`] words each, in the order of the transform there.
     pub stages: *const u32,

@@ -81,8 +81,7 @@ pub const PAIRS: u32 = 3;
 
 /// The warps of a block, as they divide a tile; producers come on top.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Warps side by side, of 64 columns each; at most [`MOST_ACROSS`].
     pub across: u32,
@@ -146,8 +145,7 @@ impl Tile {
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The grid.
     pub grid: Grid3d,

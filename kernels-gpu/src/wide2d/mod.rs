@@ -508,8 +508,7 @@ unsafe fn consume<
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(cuda_std::Parameter)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The grid.
     pub grid: Grid2d,

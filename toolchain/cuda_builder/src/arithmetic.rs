@@ -83,8 +83,8 @@ fn replace<'a>(parts: &mut [&'a str], old: &str, new: &'a str) {
 
 /// Instructions that have `.ftz`.
 const FLUSHING: [&str; 20] = [
-    "abs", "add", "cos", "cvt", "div", "ex2", "fma", "lg2", "max", "min", "mul", "neg", "rcp", "rsqrt",
-    "set", "setp", "sin", "slct", "sqrt", "sub",
+    "abs", "add", "cos", "cvt", "div", "ex2", "fma", "lg2", "max", "min", "mul", "neg", "rcp",
+    "rsqrt", "set", "setp", "sin", "slct", "sqrt", "sub",
 ];
 
 /// What stands after `.ftz` in a name: other modifiers and the types.
@@ -122,7 +122,9 @@ mod tests {
         let changed = |arithmetic: Arithmetic| {
             let text = arithmetic.applied(PTX.into());
             let pairs = PTX.lines().zip(text.lines()).filter(|(old, new)| old != new);
-            let name = |line: &str| line.trim().split_whitespace().find(|w| w.contains('.')).unwrap().to_owned();
+            let name = |line: &str| {
+                line.trim().split_whitespace().find(|w| w.contains('.')).unwrap().to_owned()
+            };
             pairs.map(|(_, new)| name(new)).collect::<Vec<_>>()
         };
         let none = Arithmetic::default();

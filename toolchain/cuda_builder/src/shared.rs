@@ -14,7 +14,8 @@ pub fn moved(ptx: &str) -> Result<String, Vec<String>> {
     if !ptx.contains(SYMBOL) {
         return Ok(ptx.to_owned());
     }
-    let (mut text, mut names, mut declared) = (String::with_capacity(ptx.len()), Vec::new(), Vec::new());
+    let (mut text, mut names, mut declared) =
+        (String::with_capacity(ptx.len()), Vec::new(), Vec::new());
     for line in ptx.lines() {
         match declaration(line) {
             Some((_, symbol)) if symbol.ends_with(NAME) => names.push(symbol),
@@ -70,8 +71,13 @@ mod tests {
     #[test]
     fn the_statics_are_declared_in_shared_memory() {
         let text = moved(PTX).unwrap();
-        assert!(text.starts_with(".shared .align 4 .b8 __cuda_shared_TILE_A_0123[1024];\n"), "{text}");
-        assert!(text.contains(".visible .global .align 4 .b8 OTHER[16];") && !text.contains("_name"));
+        assert!(
+            text.starts_with(".shared .align 4 .b8 __cuda_shared_TILE_A_0123[1024];\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains(".visible .global .align 4 .b8 OTHER[16];") && !text.contains("_name")
+        );
         assert_eq!(moved(".visible .entry k() { ret; }").unwrap(), ".visible .entry k() { ret; }");
     }
 

@@ -3,8 +3,8 @@
 
 use crate::error::Error;
 use crate::gpu::Gpu;
-use cuda_kernel::{Slice, SliceMut};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use cuda_kernel::{Slice, SliceMut};
 use std::marker::PhantomData;
 
 /// Values in the memory of a GPU, from [`Gpu::upload`] or [`Gpu::zeros`]. Dropping it frees them once the

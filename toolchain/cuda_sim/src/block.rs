@@ -260,7 +260,8 @@ impl<'a> Block<'a> {
 
     /// Lets lanes of a warp know all that any of them knows.
     pub fn synchronise_lanes(&mut self, warp: usize, mask: u32) {
-        let lanes = || (0..LANES).filter(|lane| mask >> lane & 1 != 0).map(|lane| warp * LANES + lane);
+        let lanes =
+            || (0..LANES).filter(|lane| mask >> lane & 1 != 0).map(|lane| warp * LANES + lane);
         let mut joined = Clock::default();
         for thread in lanes() {
             joined.join(&self.threads[thread].clock);
@@ -353,6 +354,11 @@ impl<'a> Block<'a> {
         let (waiting, late) = (&self.threads[thread], &self.threads[other]);
         let is_collective = matches!(waiting.state, State::Collective(_));
         if scope == "warp" && is_collective && waiting.mask >> (other % LANES) & 1 == 0 {
+            return;
+        }
+        let is_apart = late.mask >> (thread % LANES) & 1 == 0;
+        if scope == "warp" && matches!(late.state, State::Collective(_)) && is_apart {
+            // It is among others, and may come later.
             return;
         }
         let same_line = waiting.location == late.location;

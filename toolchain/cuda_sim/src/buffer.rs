@@ -45,7 +45,9 @@ impl<T> Buffer<T> {
     #[must_use]
     pub unsafe fn as_slice<'a>(self) -> &'a [T] {
         // SAFETY: the buffer has so many elements; the rest is as the caller promises.
-        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(self.start), self.len) }
+        unsafe {
+            std::slice::from_raw_parts(std::ptr::with_exposed_provenance(self.start), self.len)
+        }
     }
 
     /// The elements for a kernel that takes `&mut [T]`.

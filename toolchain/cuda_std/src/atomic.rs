@@ -2,8 +2,8 @@
 //! Floating-point numbers that several threads of a GPU change. Whole numbers have the types of `core::sync::atomic`,
 //! which are `atom` instructions on the GPU. In the emulator these types work, unchecked: lanes take turns.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
 pub use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `atom.add` with an order that fences around it make.
 #[cfg(target_arch = "nvptx64")]
@@ -97,11 +97,14 @@ macro_rules! atomic_float {
 
             #[inline(always)]
             fn update(&self, order: Ordering, with: impl Fn($float) -> $float) -> $float {
-                let (mut before, found) = (self.0.load(Ordering::Relaxed), match order {
-                    Ordering::Release => Ordering::Relaxed,
-                    Ordering::AcqRel => Ordering::Acquire,
-                    order => order,
-                });
+                let (mut before, found) = (
+                    self.0.load(Ordering::Relaxed),
+                    match order {
+                        Ordering::Release => Ordering::Relaxed,
+                        Ordering::AcqRel => Ordering::Acquire,
+                        order => order,
+                    },
+                );
                 loop {
                     let after = with($float::from_bits(before)).to_bits();
                     match self.0.compare_exchange_weak(before, after, order, found) {

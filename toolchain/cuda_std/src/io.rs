@@ -92,8 +92,8 @@ macro_rules! println {
     () => {
         $crate::print!("\n")
     };
-    ($format:literal $($arguments:tt)*) => {
-        $crate::io::print(::core::format_args!(::core::concat!($format, "\n") $($arguments)*))
+    ($($text:tt)*) => {
+        $crate::io::print(::core::format_args!("{}\n", ::core::format_args!($($text)*)))
     };
 }
 
@@ -106,8 +106,12 @@ macro_rules! assert_eq {
                 if !(*left == *right) {
                     $crate::io::fail(::core::format_args!(
                         "{} == {}, {}:{}: left {:?}, right {:?}",
-                        ::core::stringify!($left), ::core::stringify!($right),
-                        ::core::file!(), ::core::line!(), left, right
+                        ::core::stringify!($left),
+                        ::core::stringify!($right),
+                        ::core::file!(),
+                        ::core::line!(),
+                        left,
+                        right
                     ));
                 }
             }
@@ -124,8 +128,11 @@ macro_rules! assert_ne {
                 if *left == *right {
                     $crate::io::fail(::core::format_args!(
                         "{} != {}, {}:{}: both {:?}",
-                        ::core::stringify!($left), ::core::stringify!($right),
-                        ::core::file!(), ::core::line!(), left
+                        ::core::stringify!($left),
+                        ::core::stringify!($right),
+                        ::core::file!(),
+                        ::core::line!(),
+                        left
                     ));
                 }
             }

@@ -34,10 +34,90 @@ pub use cuda_std_macros::{Parameter, address_space, host_only, kernel, shared_ar
 #[doc(hidden)]
 pub use cuda_sim::{enter, static_shared};
 
+#[cfg(feature = "glam")]
+pub use glam;
+
+/// What a kernel may not take is refused by what it is, not by how it is spelled.
+///
+/// A structure of which host and GPU need not agree where its fields are:
+/// ```compile_fail
+/// #[derive(Clone, Copy, cuda_std::Parameter)]
+/// pub struct Loose { a: u8, b: u32 }
+/// ```
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy)]
+/// pub struct Loose { a: u8, b: u32 }
+/// type Hidden = Loose;
+/// #[cuda_std::kernel]
+/// pub unsafe fn k(loose: Hidden) {}
+/// ```
+/// A structure with a field that means nothing on the other side:
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy, cuda_std::Parameter)]
+/// #[repr(C)]
+/// pub struct Text { a: &'static str }
+/// ```
+/// Pointers with more than an address, but for slices of sized elements:
+/// ```compile_fail,E0277
+/// type Hidden = &'static str;
+/// #[cuda_std::kernel]
+/// pub unsafe fn k(text: Hidden) {}
+/// ```
+/// ```compile_fail,E0277
+/// #[cuda_std::kernel]
+/// pub unsafe fn k(numbers: *const [f32]) {}
+/// ```
+/// ```compile_fail,E0277
+/// #[cuda_std::kernel]
+/// pub unsafe fn k(call: &dyn Fn(u32) -> u32) {}
+/// ```
+/// Tuples, whose fields are where the compiler likes:
+/// ```compile_fail,E0277
+/// type Hidden = (u8, u32);
+/// #[cuda_std::kernel]
+/// pub unsafe fn k(pair: Hidden) {}
+/// ```
+/// Shared memory that would have to be initialised, is not to be written, or is in another memory:
+/// ```compile_fail,E0277
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [f32; 16] = [0.0; 16];
+/// ```
+/// ```compile_fail
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// ```
+/// ```compile_fail
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(constant)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// ```
+/// What is accepted, under names of its own:
+/// ```
+/// use core::mem::MaybeUninit;
+/// type Hidden<'a> = &'a mut [f32];
+/// #[derive(Clone, Copy, cuda_std::Parameter)]
+/// #[repr(C, align(16))]
+/// pub struct Fixed { a: u8, b: [u32; 3] }
+/// #[cuda_std::kernel]
+/// pub unsafe fn k<'a>(numbers: Hidden<'a>, fixed: Fixed, one: &u32) {
+///     #[cuda_std::address_space(shared)]
+///     static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+///     # let _ = (numbers, fixed.a, fixed.b, one);
+/// }
+/// # fn main() {}
+/// ```
+#[cfg(doctest)]
+pub struct Refusals;
+
 /// What rust-cuda's kernels bring by `use cuda_std::prelude::*`.
 pub mod prelude {
     pub use crate::float::GpuFloat;
-    pub use crate::{assert_eq, assert_ne, kernel, print, println, thread};
+    pub use crate::{kernel, thread};
+    // `std` has them on the host, and two macros of one name would be ambiguous. So would `assert_eq`, which `core` has:
+    // name `cuda_std::assert_eq` for one that says what failed.
+    #[cfg(target_arch = "nvptx64")]
+    pub use crate::{print, println};
 }
 
 /// What [`macro@kernel`] makes of a function. It is here, and not in the attribute, so that crates with

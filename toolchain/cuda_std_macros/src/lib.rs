@@ -12,8 +12,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    FnArg, GenericParam, Ident, ItemFn, Lifetime, LitInt, PatType, ReturnType, Token, Type, TypeReference,
-    parse_macro_input,
+    FnArg, GenericParam, Ident, ItemFn, Lifetime, LitInt, PatType, ReturnType, Token, Type,
+    TypeReference, parse_macro_input,
 };
 
 /// Makes a function a GPU entry point that the host finds under the function's own name.
@@ -56,6 +56,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     let checks: Vec<_> = types.iter().map(check).collect();
     let passed = |ty: &Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::Parameter>::Passed);
     let passed: Vec<_> = types.iter().map(passed).collect();
+    let statements = &block.stmts;
     // A slice is two parameters, whatever its type is called; the second one of others has no size, and is none.
     let second = |value: &Ident| format_ident!("{value}_len");
     let (mut firsts, mut seconds, mut joined) = (Vec::new(), Vec::new(), Vec::new());
@@ -78,7 +79,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
                 #(#attrs)*
                 #vis fn #name (#(#firsts, #seconds),*) {
                     #(#joined)*
-                    #block
+                    #(#statements)*
                 }
             }
             #[cfg(target_arch = "nvptx64")]
@@ -111,7 +112,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
                 #stated,
                 &[#([::core::mem::size_of::<#types>(), ::core::mem::align_of::<#types>()]),*],
             );
-            #block
+            #(#statements)*
         }
 
         #[cfg(not(target_arch = "nvptx64"))]

@@ -60,6 +60,7 @@ mod blocks;
 mod chips;
 mod copies;
 mod launches;
+mod masks;
 mod memory;
 mod order;
 mod proxies;
