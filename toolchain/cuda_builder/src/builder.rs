@@ -177,7 +177,7 @@ impl CudaBuilder {
             }
         }
         let text = ptx::with_register_limits(&ptx::merged(&texts));
-        let text = self.arithmetic.applied(text);
+        let text = self.arithmetic.applied(ptx::with_memcmp(text));
         let assembly = inner.own.join(format!("{}.ptx", self.arch));
         let path = self.copy_to.clone().unwrap_or(assembly);
         let text = shared::moved(&text)

@@ -14,6 +14,12 @@ fn numbers(first: f64, last: f64) -> impl Iterator<Item = f64> {
     near.chain(small.flat_map(signs)).filter(move |x| *x >= first && *x <= last)
 }
 
+/// Near 1 that of `std` loses digits.
+fn acosh(x: f64) -> f64 {
+    let above = x - 1.0;
+    (above + (above * (above + 2.0)).sqrt()).ln_1p()
+}
+
 type Case = (&'static str, fn(f32) -> f32, fn(f64) -> f64, fn(f64) -> f64, [f64; 2], [f64; 2]);
 
 /// Name, the functions, the true one, the range, and the most units of f32 and of f64.
@@ -37,7 +43,7 @@ const CASES: [Case; 20] = [
     ("cosh", GpuFloat::cosh, GpuFloat::cosh, f64::cosh, [-80.0, 80.0], [2.0, 3.0]),
     ("tanh", GpuFloat::tanh, GpuFloat::tanh, f64::tanh, [-20.0, 20.0], [3.0, 3.0]),
     ("asinh", GpuFloat::asinh, GpuFloat::asinh, f64::asinh, [-1e9, 1e9], [3.0, 3.0]),
-    ("acosh", GpuFloat::acosh, GpuFloat::acosh, f64::acosh, [1.0, 1e9], [3.0, 3.0]),
+    ("acosh", GpuFloat::acosh, GpuFloat::acosh, acosh, [1.0, 1e9], [3.0, 3.0]),
 ];
 
 #[test]
