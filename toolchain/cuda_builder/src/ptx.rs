@@ -124,7 +124,7 @@ pub fn with_register_limits(ptx: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{merged, repeated, unresolved, with_register_limits};
+    use super::{merged, repeated, unresolved, with_memcmp, with_register_limits};
 
     #[test]
     fn comparisons_of_bytes_are_defined_once() {

@@ -16,14 +16,14 @@ use cuda_std::{Parameter, address_space, shared, shared_array};
 mod add;
 pub use add::add;
 
-type Numbers = &'static [f32];
+type Number = f32;
 
 #[derive(Clone, Copy, Parameter)]
 #[repr(C)]
 pub struct Pair { first: f32, second: u64 }
 
 #[kernel]
-pub unsafe fn slices(a: Numbers, pair: Pair, b: &mut [u64], n: u32, one: &u16) {
+pub unsafe fn slices(a: &'static [Number], pair: Pair, b: &mut [u64], n: u32, one: &u16) {
     let at = thread::index_2d();
     let i = (at.y * n + at.x) as usize;
     if i < b.len() {

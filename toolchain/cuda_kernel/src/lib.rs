@@ -9,7 +9,7 @@ mod entry;
 mod parameter;
 
 pub use entry::{AnyCall, Call, Entry};
-pub use parameter::{Parameter, Passed, Slice, SliceMut};
+pub use parameter::{OneParameter, Parameter, Passed, Slice, SliceMut};
 
 /// A kernel. The attribute `cuda_std::kernel` implements it for a type of the kernel's own name.
 ///

@@ -52,6 +52,14 @@ pub unsafe trait Parameter: Sized {
     unsafe fn receive(passed: Self::Passed) -> Self;
 }
 
+/// A [`Parameter`] that is one parameter of the entry point: all but slices.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a kernel's parameter",
+    note = "a kernel takes numbers, raw pointers, references, and `#[repr(C)]` structures with \
+            `#[derive(cuda_std::Parameter)]`; a slice is two parameters, so write it as one: `&[T]` or `&mut [T]`"
+)]
+pub trait OneParameter: Parameter<Second = ()> {}
+
 /// A slice in device memory, for a kernel that takes `&[T]`: an address and a number of elements.
 #[repr(C)]
 #[derive(Debug)]
@@ -98,6 +106,8 @@ macro_rules! as_they_are {
         // SAFETY: host and GPU have one representation of it.
         unsafe impl$(<$generic>)? Passed for $parameter {}
 
+        impl$(<$generic>)? OneParameter for $parameter {}
+
         // SAFETY: it is passed as it is.
         unsafe impl$(<$generic>)? Parameter for $parameter {
             type Passed = Self;
@@ -123,6 +133,8 @@ as_they_are! {
 // SAFETY: its elements, one after the other.
 unsafe impl<T: Passed, const N: usize> Passed for [T; N] {}
 
+impl<T> OneParameter for &T {}
+
 // SAFETY: a reference is an address.
 unsafe impl<T> Parameter for &T {
     type Passed = *const T;
@@ -138,6 +150,8 @@ unsafe impl<T> Parameter for &T {
         unsafe { Self::join(passed, ()) }
     }
 }
+
+impl<T> OneParameter for &mut T {}
 
 // SAFETY: a reference is an address.
 unsafe impl<T> Parameter for &mut T {

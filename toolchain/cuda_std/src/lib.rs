@@ -27,7 +27,9 @@
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
-pub use cuda_kernel::{AnyCall, Call, Entry, Kernel, Parameter, Passed, Slice, SliceMut};
+pub use cuda_kernel::{
+    AnyCall, Call, Entry, Kernel, OneParameter, Parameter, Passed, Slice, SliceMut,
+};
 pub use cuda_std_macros::{Parameter, address_space, host_only, kernel, shared_array};
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -92,18 +94,24 @@ pub use glam;
 /// #[cuda_std::address_space(constant)]
 /// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
 /// ```
+/// A slice of which one does not see that it is two parameters:
+/// ```compile_fail,E0277
+/// type Hidden = &'static [f32];
+/// #[cuda_std::kernel]
+/// pub unsafe fn k(numbers: Hidden) {}
+/// ```
 /// What is accepted, under names of its own:
 /// ```
 /// use core::mem::MaybeUninit;
-/// type Hidden<'a> = &'a mut [f32];
+/// type Hidden = *mut f32;
 /// #[derive(Clone, Copy, cuda_std::Parameter)]
 /// #[repr(C, align(16))]
 /// pub struct Fixed { a: u8, b: [u32; 3] }
 /// #[cuda_std::kernel]
-/// pub unsafe fn k<'a>(numbers: Hidden<'a>, fixed: Fixed, one: &u32) {
+/// pub unsafe fn k<'a>(numbers: Hidden, fixed: Fixed, one: &'a u32, all: &'a mut [f32]) {
 ///     #[cuda_std::address_space(shared)]
 ///     static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
-///     # let _ = (numbers, fixed.a, fixed.b, one);
+///     # let _ = (numbers, fixed.a, fixed.b, one, all);
 /// }
 /// # fn main() {}
 /// ```
@@ -129,15 +137,13 @@ pub mod prelude {
 macro_rules! __entry {
     (
         [$($request:literal)?] $(#[$attribute:meta])*
-        $vis:vis fn $name:ident ($($parameters:tt)*) $body:block
+        $vis:vis fn $name:ident [$($generics:tt)*] ($($parameters:tt)*) $body:block
     ) => {
         $(::core::arch::global_asm!($request);)?
 
         $(#[$attribute])*
         #[unsafe(no_mangle)]
-        // A parameter without a size is none.
-        #[allow(improper_ctypes_definitions)]
-        $vis unsafe extern "ptx-kernel" fn $name($($parameters)*) $body
+        $vis unsafe extern "ptx-kernel" fn $name $($generics)* ($($parameters)*) $body
     };
 }
 

@@ -71,14 +71,12 @@ fn a_kernel_is_a_value_that_an_emulator_runs_with_its_parameters() {
     assert_eq!(parameters, 2);
 }
 
-type Numbers = &'static [f32];
-
-/// `c = a + b`, with slices under several names.
+/// `c = a + b`, with slices that live differently long.
 ///
 /// # Safety
 /// `c` has as many numbers as the others.
 #[kernel]
-pub unsafe fn sum<'a>(a: &'a [f32], b: Numbers, mut c: &mut [f32], scale: &f32) {
+pub unsafe fn sum<'a>(a: &'a [f32], b: &'static [f32], mut c: &mut [f32], scale: &f32) {
     let i = thread::index_1d() as usize;
     c = &mut c[..b.len()];
     if i < c.len() {

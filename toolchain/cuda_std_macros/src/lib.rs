@@ -19,8 +19,8 @@ use syn::{
 /// Makes a function a GPU entry point that the host finds under the function's own name.
 ///
 /// The function must be `unsafe`, return nothing, have no type or const parameters, and take only what
-/// implements `cuda_std::Parameter`, under whatever name: scalars, raw pointers, references, slices, of which
-/// each is an address and a length, and `#[repr(C)]` structures with [`macro@Parameter`].
+/// implements `cuda_std::Parameter`, under whatever name: scalars, raw pointers, references, `#[repr(C)]` structures with
+/// [`macro@Parameter`], and slices, of which each is an address and a length, and which are written `&[T]` or `&mut [T]`.
 ///
 /// On the host the function stays an ordinary one, so that it can be run by an emulator, which it tells
 /// of its registers and parameters. A type of the same name says how it is launched, and runs the function
@@ -51,24 +51,28 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     };
     let request = registers.map(|registers| format!("// .maxnreg {name} {registers}")).into_iter();
     let text = name.to_string();
-    // At the type, so that a refusal points there.
-    let check = |ty: &Type| quote_spanned!(ty.span()=> is_parameter::<#ty>(););
-    let checks: Vec<_> = types.iter().map(check).collect();
     let passed = |ty: &Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::Parameter>::Passed);
     let passed: Vec<_> = types.iter().map(passed).collect();
     let statements = &block.stmts;
-    // A slice is two parameters, whatever its type is called; the second one of others has no size, and is none.
-    let second = |value: &Ident| format_ident!("{value}_len");
-    let (mut firsts, mut seconds, mut joined) = (Vec::new(), Vec::new(), Vec::new());
+    // rustc passes a slice as one parameter of 16 bytes, and `launch!` as two. All else is passed as it is written, so that
+    // the compiler sees the same function as ever. A slice of another name is refused by the check.
+    let (mut parameters, mut joined, mut checks) = (Vec::new(), Vec::new(), Vec::new());
     for ((input, ty), value) in inputs.iter().zip(&types).zip(&values) {
         let FnArg::Typed(PatType { attrs, pat, .. }) = input else { continue };
-        let second = second(value);
-        firsts.push(quote!(#value: <#ty as ::cuda_std::Parameter>::First));
-        seconds.push(quote!(#second: <#ty as ::cuda_std::Parameter>::Second));
+        // At the type, so that a refusal points there.
+        if !is_slice(ty) {
+            parameters.push(quote!(#input));
+            checks.push(quote_spanned!(ty.span()=> is_one_parameter::<#ty>();));
+            continue;
+        }
+        let len = format_ident!("{value}_len");
+        parameters.push(quote!(#value: <#ty as ::cuda_std::Parameter>::First));
+        parameters.push(quote!(#len: <#ty as ::cuda_std::Parameter>::Second));
+        checks.push(quote_spanned!(ty.span()=> is_parameter::<#ty>();));
         joined.push(quote! {
             // SAFETY: as who launches the kernel promises.
             #(#attrs)*
-            let #pat = unsafe { <#ty as ::cuda_std::Parameter>::join(#value, #second) };
+            let #pat = unsafe { <#ty as ::cuda_std::Parameter>::join(#value, #len) };
         });
     }
     let on_the_gpu = if is_entry(&text) {
@@ -77,16 +81,11 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
             ::cuda_std::__entry! {
                 [#(#request)*]
                 #(#attrs)*
-                #vis fn #name (#(#firsts, #seconds),*) {
+                #vis fn #name [#generics] (#(#parameters),*) {
                     #(#joined)*
                     #(#statements)*
                 }
             }
-            #[cfg(target_arch = "nvptx64")]
-            const _: () = {
-                const fn is_parameter<T: ::cuda_std::Parameter>() {}
-                #(#checks)*
-            };
         }
     } else {
         quote! {
@@ -104,6 +103,12 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #on_the_gpu
+
+        const _: () = {
+            const fn is_parameter<T: ::cuda_std::Parameter>() {}
+            const fn is_one_parameter<T: ::cuda_std::OneParameter>() {}
+            #(#checks)*
+        };
 
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attrs)*
@@ -159,6 +164,15 @@ fn names_its_file(name: &str) -> bool {
     let is = |part: Option<&OsStr>| part.is_some_and(|part| part == name);
     let is_folder = file.file_stem().is_some_and(|stem| stem == "mod");
     if is_folder { is(file.parent().and_then(Path::file_name)) } else { is(file.file_stem()) }
+}
+
+/// Whether a type is written as a slice.
+fn is_slice(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(to) => matches!(&*to.elem, Type::Slice(_)),
+        Type::Paren(inner) => is_slice(&inner.elem),
+        _ => false,
+    }
 }
 
 /// A parameter's type as it can be named outside of the function: whatever is borrowed, for ever.

@@ -31,6 +31,8 @@ pub fn derive(item: DeriveInput) -> syn::Result<TokenStream> {
         // SAFETY: its layout is fixed, and each field can be passed.
         unsafe impl #generics ::cuda_std::Passed for #name #of_type where #(#all),* {}
 
+        impl #generics ::cuda_std::OneParameter for #name #of_type where #(#all),* {}
+
         // SAFETY: it is passed as it is.
         unsafe impl #generics ::cuda_std::Parameter for #name #of_type where #(#all),* {
             type Passed = Self;
