@@ -123,7 +123,7 @@ mod tests {
             let text = arithmetic.applied(PTX.into());
             let pairs = PTX.lines().zip(text.lines()).filter(|(old, new)| old != new);
             let name = |line: &str| {
-                line.trim().split_whitespace().find(|w| w.contains('.')).unwrap().to_owned()
+                line.split_whitespace().find(|w| w.contains('.')).unwrap().to_owned()
             };
             pairs.map(|(_, new)| name(new)).collect::<Vec<_>>()
         };

@@ -149,7 +149,7 @@ shuffles! {
         |_, argument, segment, width| Some(segment + argument % width);
     shuffle_xor_of "warp::warp_shuffle_xor" |lane: usize, argument, segment, width| {
         // The instruction clamps to the end of the segment, and reads before it.
-        Some(lane ^ argument % LANES).filter(|&source| source < segment + width)
+        Some(lane ^ (argument % LANES)).filter(|&source| source < segment + width)
     };
     shuffle_down_of "warp::warp_shuffle_down" |lane: usize, argument, segment, width| {
         Some(lane + argument % LANES).filter(|&source| source < segment + width)
