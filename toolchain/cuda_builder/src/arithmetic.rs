@@ -122,9 +122,8 @@ mod tests {
         let changed = |arithmetic: Arithmetic| {
             let text = arithmetic.applied(PTX.into());
             let pairs = PTX.lines().zip(text.lines()).filter(|(old, new)| old != new);
-            let name = |line: &str| {
-                line.split_whitespace().find(|w| w.contains('.')).unwrap().to_owned()
-            };
+            let name =
+                |line: &str| line.split_whitespace().find(|w| w.contains('.')).unwrap().to_owned();
             pairs.map(|(_, new)| name(new)).collect::<Vec<_>>()
         };
         let none = Arithmetic::default();

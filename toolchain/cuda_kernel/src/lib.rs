@@ -99,10 +99,8 @@ mod tests {
         (1u8, slice, 2u8).with_pointers(|at| {
             assert_eq!(at.len(), 4);
             // SAFETY: a slice is an address and a length.
-            assert_eq!(
-                unsafe { (*at[1].cast::<usize>(), *at[2].cast(), *at[3].cast()) },
-                (64, 5usize, 2u8)
-            );
+            let passed = unsafe { (*at[1].cast::<usize>(), *at[2].cast(), *at[3].cast()) };
+            assert_eq!(passed, (64, 5usize, 2u8));
         });
         let sixteen = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15u64);
         // SAFETY: the last one is a `u64`.

@@ -610,7 +610,7 @@ fn lanes_of_a_mask_execute_together() {
         let mask = if is_low { 0xfff } else { !0xfff };
         if is_low {
             let all = warp::warp_vote_all(mask, lane < 12);
-            let ballot = warp::warp_vote_ballot(mask, lane % 3 == 0);
+            let ballot = warp::warp_vote_ballot(mask, lane.is_multiple_of(3));
             let same = warp::match_any_b32(mask, lane / 4);
             let [next, is_there] = warp::shuffle_down_of(mask, lane, 1, 4);
             let last = warp::reduce_max_i32(mask, lane as i32 - 20);
@@ -629,7 +629,7 @@ fn lanes_of_a_mask_execute_together() {
         }
         assert_eq!(warp::activemask(), 1 << lane);
         warp::sync();
-        let even = thread::sync_threads_count(u32::from(lane % 2 == 0));
+        let even = thread::sync_threads_count(u32::from(lane.is_multiple_of(2)));
         assert_eq!(thread::sync_threads_and(u32::from(lane < 32)), 1);
         assert_eq!(thread::sync_threads_or(u32::from(lane > 31)), 0);
         even
