@@ -144,7 +144,8 @@ fn kernels_of_rust_cuda_become_ptx() {
     // A slice is an address and a length; all else is one parameter.
     let entry = |name: &str| {
         let rest = ptx.split_once(&format!(".visible .entry {name}(")).unwrap().1;
-        let list = rest.split_once(')').unwrap().0.replace(".ptr .align 1 ", "");
+        let list = rest.split_once(')').unwrap().0;
+        let list = list.replace(".ptr .align 1 ", "").replace(".ptr .align 2 ", "");
         list.lines()
             .map(|line| line.trim().trim_end_matches(',').to_owned())
             .filter(|line| !line.is_empty())
