@@ -70,5 +70,5 @@ pub use launch::{launch, only_blocks};
 pub use limits::{enter, resident_blocks};
 pub use memory::Memory;
 pub use refusal::Refusal;
-pub use statics::static_shared;
+pub use shared::static_shared;
 pub use tensor_map::{TensorMap, TensorMapError};

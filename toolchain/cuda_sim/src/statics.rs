@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Static shared memory: each block has its own. What a kernel reads and writes there is not checked.
 
-use crate::lane::with;
-use crate::refusal::Refusal;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// The most bytes of a block's static shared memory.
-const MOST: u32 = 48 << 10;
+pub const MOST_STATIC_BYTES: u32 = 48 << 10;
 
 /// What nothing has initialised: no number in any floating-point type.
 const FILL: u8 = 0xff;
@@ -18,7 +16,7 @@ pub struct Static {
 }
 
 impl Static {
-    fn new(layout: Layout) -> Self {
+    pub fn new(layout: Layout) -> Self {
         // A static without size has an address, too.
         let bytes = layout.size().max(1);
         let layout = Layout::from_size_align(bytes, layout.align()).expect("as before, but for 0");
@@ -31,6 +29,14 @@ impl Static {
         unsafe { start.write_bytes(FILL, bytes) };
         Self { start, layout }
     }
+
+    pub fn bytes(&self) -> usize {
+        self.layout.size()
+    }
+
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
 }
 
 impl Drop for Static {
@@ -38,21 +44,4 @@ impl Drop for Static {
         // SAFETY: allocated in `new`. The lanes that know the address are gone.
         unsafe { dealloc(self.start, self.layout) };
     }
-}
-
-/// Where the running block has the static of this symbol.
-#[must_use]
-#[track_caller]
-pub fn static_shared(symbol: &'static str, layout: Layout) -> *mut u8 {
-    with(|block, _| {
-        if !block.statics.contains_key(symbol) {
-            let before: usize = block.statics.values().map(|of| of.layout.size()).sum();
-            let bytes = before + layout.size();
-            if bytes > MOST as usize {
-                return Err(Refusal::StaticShared { bytes, most: MOST }.into());
-            }
-            block.statics.insert(symbol, Static::new(layout));
-        }
-        Ok(block.statics[symbol].start)
-    })
 }

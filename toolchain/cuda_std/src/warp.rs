@@ -11,7 +11,14 @@ pub const SIZE: u32 = 32;
 
 mod masked;
 
-pub use masked::*;
+pub use masked::{
+    WarpMatchValue, WarpReduceValue, WarpReductionOp, WarpShuffleValue, activemask, match_all_b32,
+    match_all_b64, match_any_b32, match_any_b64, reduce_add_u32, reduce_and_u32, reduce_max_i32,
+    reduce_max_u32, reduce_min_i32, reduce_min_u32, reduce_or_u32, reduce_xor_u32, shuffle_down_of,
+    shuffle_idx_of, shuffle_up_of, shuffle_xor_of, sync_warp, warp_match_all, warp_match_any,
+    warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_shuffle_xor,
+    warp_vote_all, warp_vote_any, warp_vote_ballot,
+};
 
 device! {
     /// `%laneid`: index of the thread in its warp, 0 to 31.
