@@ -186,9 +186,9 @@ fn kernels_of_rust_cuda_become_ptx() {
     builder.clone().final_module_path(&module).build().unwrap();
     assert!(std::fs::read_to_string(&module).unwrap().contains("define ptx_kernel void @slices("));
     let fast = builder.clone().ftz(true).fast_sqrt(true).fast_div(true).fma_contraction(true);
-    fast.generate_line_info(true).build().unwrap();
+    fast.build().unwrap();
     let ptx = std::fs::read_to_string(&copy).unwrap();
-    for text in ["sqrt.approx.ftz.f32", "div.full.ftz.f32", "mul.ftz.f32", "\t.loc\t"] {
+    for text in ["sqrt.approx.ftz.f32", "div.full.ftz.f32", "mul.ftz.f32"] {
         assert!(ptx.contains(text), "{text} is not in\n{ptx}");
     }
     assemble(&copy);
