@@ -210,6 +210,7 @@ impl Device for Emulator {
             registers: MOST_REGISTERS,
             cooperative: order == Order::Cooperative,
             overlapping: order != Order::After,
+            ..Config::default()
         };
         let mut memory = self.memory.borrow_mut();
         // As on a GPU, every kernel may have all shared memory of a block.

@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code, reason = "the border to code that this program writes")]
 
-use cuda_driver::{Call, Entry, Kernel};
+use cuda_driver::{Call, Entry, Kernel, Passed};
 
 /// The most addresses that a kernel takes.
 pub const MOST_ADDRESSES: usize = 64;
@@ -45,6 +45,9 @@ pub const NAMES: [&str; MOST_STAGES + 1] = [
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Addresses(pub [u64; MOST_ADDRESSES]);
+
+// SAFETY: numbers, one after the other.
+unsafe impl Passed for Addresses {}
 
 struct Written<const NUMBER: usize>;
 

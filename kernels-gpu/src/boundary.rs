@@ -28,7 +28,7 @@ impl<V: Copy + From<i8> + Add<Output = V> + Mul<Output = V>> Number for V {}
 
 /// One axis of a grid. `V` is the type of sums.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Axis<V> {
     /// Points of the grid.
     pub extent: i32,
@@ -50,7 +50,7 @@ pub struct Axis<V> {
 
 /// A grid in its halo of zeros ([`crate::layout`]) and what a stencil reads around it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Domain<V> {
     /// The slowest axis.
     pub z: Axis<V>,
@@ -66,7 +66,7 @@ pub struct Domain<V> {
 
 /// Coordinates from `low` to before `high`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The first.
     pub low: i32,

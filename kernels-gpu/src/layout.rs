@@ -34,7 +34,7 @@ pub struct Layout {
 
 /// A grid of two axes, as launches are given it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid2d {
     /// Columns.
     pub nx: u32,
@@ -46,7 +46,7 @@ pub struct Grid2d {
 
 /// A grid of three axes, as launches are given it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid3d {
     /// Columns.
     pub nx: u32,

@@ -12,7 +12,7 @@ pub const VECTOR: u32 = 16;
 /// Bits of a word that are all set in values which are not finite: one set for each value that the word holds, or
 /// none.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exponents {
     /// Of words at even places.
     pub even: [u32; 2],
@@ -68,7 +68,7 @@ pub unsafe fn not_finite(from: *const u32, vectors: u64, exponents: Exponents, c
 
 /// Points of an array: the first lies where a launch says, the others so many values away from it along each axis.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Points {
     /// Values from a point to the next along (z, y, x).
     pub strides: [u64; 3],
@@ -98,8 +98,7 @@ impl Points {
     #[inline(always)]
     #[track_caller]
     unsafe fn mine(&self) -> (bool, usize, usize) {
-        // SAFETY: reads special registers.
-        let (block, thread) = unsafe { (thread::block_idx_x(), thread::thread_idx_x()) };
+        let (block, thread) = (thread::block_idx_x(), thread::thread_idx_x());
         let (tile, row) = (block % self.tiles(), block / self.tiles());
         let [_, rows, columns] = self.extents;
         let (z, y) = (row / rows, row % rows);

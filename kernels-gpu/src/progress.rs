@@ -57,8 +57,7 @@ impl<const MANY: bool> Turns<MANY> {
     #[must_use]
     pub unsafe fn new(order: Order) -> Self {
         let mut turns = Self { order, step: 0, row: 0, column: 0 };
-        // SAFETY: reads a special register.
-        turns.skip(unsafe { thread::block_idx_x() });
+        turns.skip(thread::block_idx_x());
         turns
     }
 
@@ -103,8 +102,7 @@ impl<const MANY: bool> Turns<MANY> {
     /// Only in a kernel.
     #[inline(always)]
     pub unsafe fn advance(&mut self) {
-        // SAFETY: reads a special register.
-        self.skip(unsafe { thread::grid_dim_x() });
+        self.skip(thread::grid_dim_x());
     }
 
     /// Goes on by some tiles of the order.

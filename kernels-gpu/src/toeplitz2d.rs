@@ -121,7 +121,7 @@ pub const fn shared_bytes(radius: usize) -> u32 {
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strips {
     /// Rows of the grid.
     pub ny: i32,

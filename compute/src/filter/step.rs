@@ -5,7 +5,7 @@ mod bytes;
 
 use std::slice;
 
-use cuda_driver::{AnyCall, Extents};
+use cuda_driver::{AnyCall, Extents, Passed};
 use devices::{Device, Launch, Memory, Order};
 use kernels_gpu::filter::boxes::{self, Boxes};
 use kernels_gpu::filter::lines::{self, Lines};
@@ -140,7 +140,7 @@ pub fn steps(
 }
 
 /// A type of sums, with its kernels.
-trait Sums: Number + lines::Kernels + boxes::Kernels + 'static {
+trait Sums: Number + Passed + lines::Kernels + boxes::Kernels + 'static {
     fn of(value: f64) -> Self;
     fn words(self) -> Vec<u32>;
 }

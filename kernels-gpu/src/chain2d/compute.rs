@@ -210,8 +210,7 @@ pub(super) unsafe fn compute<
     part: u32,
 ) {
     const { assert!(PAIRS <= 4, "a stage is unrolled by hand") };
-    // SAFETY: reads a special register.
-    let lane = unsafe { warp::lane_id() };
+    let lane = warp::lane_id();
     let place = L::new(lane, ());
     let strip = part * STRIPS as u32 * STRIP;
     // SAFETY: the launch gives the words of each product.

@@ -155,7 +155,7 @@ pub const fn shared_bytes(bytes: u32, radius: u32, chain: u32, stages: Stages) -
 /// Stages of the rings, each at most [`crate::ring::MAX_STAGES`]; of a ring between steps at least 2: one
 /// that is filled, and the one before, which the storer gives back late.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
     /// Of the first ring, which hides the latency of global memory.
     pub input: u32,
@@ -165,7 +165,7 @@ pub struct Stages {
 
 /// The points that a launch writes; those around them are left to others.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner {
     /// Rows of the grid.
     pub rows: Range,
@@ -184,7 +184,7 @@ impl Inner {
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The grid.
     pub grid: Grid2d,
@@ -249,8 +249,7 @@ impl Chain {
     fn span(&self, radius: u32) -> Span {
         let column = self.column_stages(radius);
         let all = u64::from((self.nx as u32).div_ceil(self.tile_columns()) * column);
-        // SAFETY: reads special registers.
-        let (block, blocks) = unsafe { (thread::block_idx_x(), thread::grid_dim_x()) };
+        let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
         let start = |block: u32| {
             let start = (all * u64::from(block) / u64::from(blocks)) as u32;
             if start % column <= lead(radius, self.steps) { start - start % column } else { start }

@@ -492,8 +492,7 @@ pub(super) unsafe fn compute<E: Half, const STEPS: usize, const UNITS: usize>(
     fragments: *const u32,
     warp: u32,
 ) {
-    // SAFETY: reads a special register.
-    let lane = unsafe { warp::lane_id() };
+    let lane = warp::lane_id();
     let word = |product: usize, index: usize| {
         let at = (product * WORDS_PER_STEP + index) * warp::SIZE as usize + lane as usize;
         // SAFETY: the launch gives 4 × WORDS_PER_STEP × 32 words, which nobody writes.

@@ -343,7 +343,7 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The grid.
     pub grid: Grid3d,

@@ -176,8 +176,7 @@ impl<const ROUNDS: usize> Points<ROUNDS> {
 #[inline(always)]
 unsafe fn wait_for_points() {
     if !planted(Fault::NoSyncOfPoints) {
-        // SAFETY: as the caller promises.
-        unsafe { thread::sync_threads() };
+        thread::sync_threads();
     }
 }
 

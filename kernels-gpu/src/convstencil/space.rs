@@ -46,7 +46,7 @@ impl Planes {
 
 /// What a launch is given besides the grids, which are laid out as in [`crate::layout`], and the tables.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// Extents of the grid (z, y, x).
     pub extents: [u32; 3],

@@ -12,7 +12,7 @@ use cuda_std::{global, kernel, thread};
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Points<V> {
     /// The grid and what lies around it.
     pub domain: Domain<V>,

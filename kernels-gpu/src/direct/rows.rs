@@ -15,7 +15,7 @@ pub const CLASSES: [usize; 4] = [1, 2, 4, 8];
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Rows {
     /// Columns of the grid.
     pub nx: i32,

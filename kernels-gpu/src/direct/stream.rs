@@ -29,7 +29,7 @@ use cuda_std::{kernel, thread, warp};
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Stream<V, const N: usize> {
     /// Where it does so.
     pub lines: Lines,
@@ -39,7 +39,7 @@ pub struct Stream<V, const N: usize> {
 
 /// The lines along which warps stream.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Lines {
     /// Columns of the grid.
     pub nx: i32,

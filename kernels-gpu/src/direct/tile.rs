@@ -27,7 +27,7 @@ use cuda_std::{kernel, thread, warp};
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Tiled<V, const N: usize> {
     /// Where it does so.
     pub tiles: Tiles,
@@ -37,7 +37,7 @@ pub struct Tiled<V, const N: usize> {
 
 /// A grid, and the order of its blocks: along x, down so many, along z, and then the next so many.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Tiles {
     /// Columns of the grid.
     pub nx: i32,

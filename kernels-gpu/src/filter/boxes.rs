@@ -26,7 +26,7 @@ const fn lines(bytes: u32) -> u32 {
 
 /// What a launch computes. `V` is the type of sums.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Boxes<V> {
     /// The array.
     pub source: Source<V>,

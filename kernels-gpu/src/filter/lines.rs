@@ -28,7 +28,7 @@ const MOST: u32 = 384;
 
 /// What a launch computes. `V` is the type of sums.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Lines<V> {
     /// The array.
     pub source: Source<V>,

@@ -41,7 +41,7 @@ pub const COLUMNS: u32 = 352;
 
 /// An array of planes, and where what is read beyond it lies.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Source<V> {
     /// Columns of the array by those that are read: the first is that of the first weight of the first output.
     pub columns: *const u32,
@@ -70,7 +70,7 @@ impl<V: Number> Source<V> {
 /// How the columns of a block lie in a row of shared memory: those of the same place among values that belong together side
 /// by side, so that neighbours are neighbours there.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Outputs of a row of a block: a multiple of [`OUTPUTS`] times the values that belong together.
     pub tile: u32,

@@ -31,7 +31,7 @@ pub const F64: u32 = 11;
 
 /// A type of values, as launches have it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Which.
     pub number: u32,

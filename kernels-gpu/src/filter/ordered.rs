@@ -19,7 +19,7 @@ pub const ROWS: u32 = THREADS / COLUMNS * LINES as u32;
 
 /// A product.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Product {
     /// Its weight.
     pub weight: f64,
@@ -35,7 +35,7 @@ pub struct Product {
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Ordered {
     /// The array.
     pub source: Source<f64>,

@@ -17,7 +17,7 @@ const ROUNDS: usize = ROWS as usize;
 
 /// How a line is cut into tiles.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Columns of the grid.
     pub nx: u32,

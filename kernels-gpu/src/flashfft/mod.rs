@@ -258,8 +258,7 @@ unsafe fn load_symbols(table: *const u32, to: Shared, thread: u32) {
         // SAFETY: no other thread has this entry.
         unsafe { shared::store_v4(to.offset(entry * 2 * BYTES), words) };
     });
-    // SAFETY: all threads come here.
-    unsafe { thread::sync_threads() };
+    thread::sync_threads();
 }
 
 /// The steps of a launch, pair of tiles after pair.

@@ -11,7 +11,7 @@ const ROUNDS: usize = SIDE as usize;
 
 /// How a plane is cut into tiles, of which two side by side are a pair.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plane {
     /// Elements from one row of the grid to the next.
     pub pitch: i64,

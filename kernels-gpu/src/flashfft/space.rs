@@ -45,7 +45,7 @@ const fn place(z: u32, y: u32, x: u32) -> u32 {
 
 /// How a grid is cut into tiles, of which two side by side are a pair.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// Elements from one row of the grid to the next, and from one plane.
     pub pitches: [i64; 2],

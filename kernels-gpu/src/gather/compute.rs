@@ -65,8 +65,7 @@ pub(super) unsafe fn compute<E: Factor, const ROWS: u32, const HELD: usize>(
     [warp, warps]: [u32; 2],
 ) {
     // SAFETY: reads special registers; the table is the launch's, which no launch writes.
-    let (lane, blocks, mut index) =
-        unsafe { (warp::lane_id(), thread::grid_dim_x(), thread::block_idx_x()) };
+    let (lane, blocks, mut index) = (warp::lane_id(), thread::grid_dim_x(), thread::block_idx_x());
     let table = Table::new(table, lane);
     let mut held = [Step::default(); HELD];
     // SAFETY: the table has so many steps.

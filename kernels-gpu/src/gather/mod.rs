@@ -66,7 +66,7 @@ pub const fn lead(bytes: u32) -> u32 {
 
 /// What a launch is given besides the grids, which are laid out as in [`crate::layout`], and the table.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gather {
     /// Extents of the grid (z, y, x).
     pub extents: [u32; 3],
@@ -102,7 +102,7 @@ pub struct Gather {
 
 /// What the host works out, so that threads need not: parameters take no registers.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Derived {
     /// Rows and columns of a unit: what a warp computes at once.
     pub unit: [u32; 2],

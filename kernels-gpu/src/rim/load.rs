@@ -13,8 +13,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
     #[inline(always)]
     #[track_caller]
     pub(super) unsafe fn load_taps(&self, table: *const u32) {
-        // SAFETY: reads a special register.
-        let mut tap = unsafe { thread::thread_idx_x() };
+        let mut tap = thread::thread_idx_x();
         while tap < self.rim.taps {
             let words = table.wrapping_add((tap * tap_words(E::Real::BYTES)) as usize);
             let to = self.taps.offset(tap * Self::TAP_BYTES);
@@ -32,8 +31,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
     #[inline(always)]
     #[track_caller]
     pub(super) unsafe fn load_columns(&self, table: *const u32) {
-        // SAFETY: reads a special register.
-        let mut word = unsafe { thread::thread_idx_x() };
+        let mut word = thread::thread_idx_x();
         while 4 * word < self.rim.taps * Self::TAP_BYTES {
             // SAFETY: the table has so many words and the shared memory room for them.
             unsafe {

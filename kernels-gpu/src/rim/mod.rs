@@ -61,7 +61,7 @@ pub const BOX_WORDS: usize = 6;
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Rim<V> {
     /// The grid and what lies around it.
     pub domain: Domain<V>,

@@ -56,8 +56,7 @@ impl Walk {
         let columns = if empty { 1 } else { of.x.len() };
         let count = if empty { 0 } else { (of.z.len() * groups * columns) as u32 };
         let (groups, columns) = (Divisor::new(groups as u32), Divisor::new(columns as u32));
-        // SAFETY: reads a special register.
-        let index = unsafe { thread::thread_idx_x() };
+        let index = thread::thread_idx_x();
         Self { of, rows, groups, columns, index, count }
     }
 

@@ -28,8 +28,7 @@ pub unsafe fn each_of<T: Copy, const UNDER_WAY: usize>(
     fetch: impl Fn(u32) -> T,
     put: impl Fn(u32, T),
 ) {
-    // SAFETY: in a kernel.
-    let (mut first, threads) = unsafe { (thread::thread_idx_x(), thread::block_dim_x()) };
+    let (mut first, threads) = (thread::thread_idx_x(), thread::block_dim_x());
     let last = (UNDER_WAY as u32 - 1) * threads;
     while first + last < count {
         let mut values = [none; UNDER_WAY];

@@ -11,7 +11,7 @@ use cuda_std::{kernel, thread};
 
 /// Which box.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Box {
     /// Rows of a plane of it.
     pub rows: u32,

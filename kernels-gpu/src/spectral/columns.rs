@@ -14,7 +14,7 @@ use cuda_std::{global, kernel, shared, thread};
 
 /// Which columns.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// Where the values of the torus that come after those that are read are from: a word for each.
     pub images: *const u32,
@@ -42,7 +42,7 @@ pub struct Columns {
 
 /// Which values of a column a block has.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Blocks that share a column.
     pub count: u32,

@@ -25,7 +25,7 @@ pub const PLACE: usize = 3;
 
 /// What is multiplied by what.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Coupled {
     /// The roots of unity of (z, y, x), one axis after the other: cosine and sine, each of twice the digits.
     pub roots: *const u32,
@@ -148,8 +148,7 @@ impl Matrix {
 /// Only in a kernel.
 #[inline(always)]
 unsafe fn each(entries: u32, shift: u32, body: impl Fn(u32, u32)) {
-    // SAFETY: as the caller promises.
-    let (mut item, threads) = unsafe { (thread::thread_idx_x(), thread::block_dim_x()) };
+    let (mut item, threads) = (thread::thread_idx_x(), thread::block_dim_x());
     while item < entries << shift {
         body(item >> shift, item & ((1 << shift) - 1));
         item += threads;

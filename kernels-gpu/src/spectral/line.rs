@@ -21,7 +21,7 @@ pub const STAGE: usize = 4;
 
 /// How lines of one length are transformed.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
     /// [`STAGE`] words each, in the order of the transform there.
     pub stages: *const u32,
@@ -91,8 +91,7 @@ pub unsafe fn store<P: Part>(lines: Lines, line: u32, value: u32, number: Comple
 #[track_caller]
 pub unsafe fn wait() {
     if !planted(Fault::NoSyncOfPoints) {
-        // SAFETY: as the caller promises.
-        unsafe { thread::sync_threads() };
+        thread::sync_threads();
     }
 }
 

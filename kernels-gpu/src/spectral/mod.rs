@@ -47,7 +47,7 @@ pub const NEGATIVE: u32 = 1 << 31;
 
 /// What the rows of a torus are made by, in global memory.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halves {
     /// For each pair of waves k and M − k of M complex values their places, two words: 0 and M first, which is in a place
     /// of its own; then pairs of which both waves matter, those of which the first one does, and the others.
@@ -64,7 +64,7 @@ pub struct Halves {
 
 /// A field that is taken off before transforms, and added after: straight along one axis.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Lift {
     /// At the first point outside.
     pub first: f64,

@@ -18,7 +18,7 @@ use cuda_std::{global, kernel, shared, thread};
 
 /// Which rows.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Rows {
     /// Where the points of the torus that come after those of the grid are from: a word for each.
     pub images: *const u32,

@@ -11,7 +11,7 @@ use cuda_std::{kernel, shared, thread};
 
 /// Which grid.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
     /// Points of a row.
     pub points: u32,

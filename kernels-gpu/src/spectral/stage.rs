@@ -402,8 +402,7 @@ impl<P: Part> Stage<P> {
     /// whose values are neighbours far away.
     #[inline(always)]
     fn each<const R: usize>(&self, body: impl Fn(u32, u32, Complex<P>)) {
-        // SAFETY: in a kernel, as stages are.
-        let (thread, threads) = unsafe { (thread::thread_idx_x(), thread::block_dim_x()) };
+        let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
         let count = self.lines.count;
         let all = count.by() * (self.length / R as u32);
         let mut turn = thread;

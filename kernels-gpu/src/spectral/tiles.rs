@@ -16,7 +16,7 @@ use cuda_std::{global, kernel, thread};
 
 /// Which tiles.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Tiles {
     /// Where points of tiles beside the grid are from: first those after its last point, then as many before its first as are
     /// skipped.

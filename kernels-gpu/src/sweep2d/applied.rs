@@ -20,6 +20,7 @@ use cuda_std::{matrix, shared};
 /// A launch of one step by a kernel of one's own. Both grids are laid out as in [`crate::layout`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 pub struct Step {
     /// Grid point (0, 0) of the input.
     pub input: *mut u8,

@@ -46,8 +46,7 @@ impl<L: Lane, const STEPS: usize> Stream<L, STEPS> {
         // Each lane for itself: that needs no warp barrier, and racecheck can follow it.
         let leave = |early: bool| {
             let now = NEWEST == STEPS - 1 && early == planted(Fault::EarlyRelease);
-            // SAFETY: only in a kernel.
-            if now && (!planted(Fault::OneLaneReleases) || unsafe { warp::lane_id() } == 0) {
+            if now && (!planted(Fault::OneLaneReleases) || warp::lane_id() == 0) {
                 // SAFETY: the lane has loaded all it needs of this stage.
                 unsafe { ring.release() };
             }
@@ -92,8 +91,7 @@ pub(super) unsafe fn consume<L: Lane, const STEPS: usize, const MANY: bool>(
     given: L::Given,
 ) {
     const { assert!(STEPS <= 4, "a stage is unrolled by hand") };
-    // SAFETY: reads a special register.
-    let lane = unsafe { warp::lane_id() };
+    let lane = warp::lane_id();
     let place = L::new(lane, given);
     let column = (warp * STRIP + place.column()) as i32;
     let pitch = sweep.pitch as u32 * L::BYTES;

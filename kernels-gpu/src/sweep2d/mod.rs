@@ -251,7 +251,7 @@ pub const fn shared_bytes(bytes: u32, radius: u32, stages: u32) -> u32 {
 
 /// The tiles of a launch.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
     /// The grid.
     pub grid: Grid2d,
@@ -271,7 +271,7 @@ impl Tiles {
 
 /// The steps of a launch that takes many.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
     /// What the counters hold before it.
     pub start: u32,

@@ -25,8 +25,7 @@ unsafe fn naive<const STEPS: usize>(
     fragments: *const u32,
     [nx, ny, pitch]: [u32; 3],
 ) {
-    // SAFETY: in a kernel.
-    let (block, lane) = unsafe { (thread::block_idx_x(), warp::lane_id()) };
+    let (block, lane) = (thread::block_idx_x(), warp::lane_id());
     let strips = nx.div_ceil(STRIP);
     let (x, y) = ((block % strips * STRIP) as isize, (block / strips * ROWS) as isize);
     let offset = |y: isize, x: isize| (y * pitch as isize + x) * BYTES;

@@ -181,8 +181,7 @@ pub(super) unsafe fn compute<
     warp: u32,
 ) {
     const { assert!(DEPTH <= 5 && PAIRS + STEPS <= 6, "rounds and planes are unrolled by hand") };
-    // SAFETY: reads a special register.
-    let lane = unsafe { warp::lane_id() };
+    let lane = warp::lane_id();
     let (group, pair) = (lane / 4, lane % 4);
     let word = |product: usize, index: usize| {
         let at = (product * WORDS_PER_STEP + index) * warp::SIZE as usize + lane as usize;

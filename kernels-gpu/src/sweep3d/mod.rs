@@ -81,7 +81,7 @@ pub const PAIRS: u32 = 3;
 
 /// The warps of a block, as they divide a tile; producers come on top.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Warps side by side, of 64 columns each; at most [`MOST_ACROSS`].
     pub across: u32,
@@ -145,7 +145,7 @@ impl Tile {
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The grid.
     pub grid: Grid3d,
@@ -270,8 +270,7 @@ unsafe fn sweep<
     const { assert!(RADIUS <= SHIFT, "the window starts SHIFT columns left") };
     // SAFETY: the launch gives `shared_bytes` of dynamic shared memory.
     let start = unsafe { shared::dynamic() };
-    // SAFETY: reads a special register.
-    let producers = unsafe { thread::block_dim_x() } / warp::SIZE - sweep.tile.warps();
+    let producers = thread::block_dim_x() / warp::SIZE - sweep.tile.warps();
     let stage_bytes = sweep.tile.stage_bytes(RADIUS);
     let ring = Ring::new(start, start.offset(HEADER_BYTES), stage_bytes, stages);
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers.
@@ -282,8 +281,7 @@ unsafe fn sweep<
         thread::sync_threads();
         thread::thread_idx_x() / warp::SIZE
     };
-    // SAFETY: reads a special register.
-    let segment = sweep.segment(unsafe { thread::block_idx_x() });
+    let segment = sweep.segment(thread::block_idx_x());
     // SAFETY: the launch's pointers are valid for the layout; each role is taken by whole warps.
     unsafe {
         if warp >= sweep.tile.warps() {

@@ -44,7 +44,7 @@ const _: () = assert!(PARTS % 2 == 1, "lanes meet in no bank");
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Launch<V, const N: usize> {
     /// Where it does so.
     pub cut: Cut,
@@ -54,7 +54,7 @@ pub struct Launch<V, const N: usize> {
 
 /// How the line is cut into pieces. Threads need not work it out: parameters take no registers.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Columns of the grid.
     nx: i32,

@@ -32,7 +32,7 @@ pub const THREADS: u32 = warp::SIZE;
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Launch<V, const N: usize> {
     /// Where it does so.
     pub strips: Strips,

@@ -10,7 +10,7 @@ use cuda_std::warp;
 
 /// Where a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strips {
     /// Rows of the grid.
     pub ny: i32,

@@ -29,8 +29,7 @@ pub(super) unsafe fn compute<const K: usize>(
     warp: u32,
 ) {
     // SAFETY: reads special registers.
-    let (lane, blocks, mut stage) =
-        unsafe { (warp::lane_id(), thread::grid_dim_x(), thread::block_idx_x()) };
+    let (lane, blocks, mut stage) = (warp::lane_id(), thread::grid_dim_x(), thread::block_idx_x());
     let mut a = [[0.0; 8]; K];
     // SAFETY: the operand has so many products, which no launch writes.
     unroll!(k < K => a[k] = unsafe { load_a(operand, k, lane) });

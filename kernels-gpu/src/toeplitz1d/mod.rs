@@ -82,7 +82,7 @@ pub const fn input_of_slot(slot: usize) -> usize {
 
 /// How the line is cut up. Threads need not work it out: parameters take no registers.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Columns of the grid.
     pub nx: u32,

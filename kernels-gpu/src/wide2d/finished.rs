@@ -52,6 +52,7 @@ pub type Emulated = dyn Fn([f32; 4], Point, &[[u32; 2]]) -> [f32; 4];
 /// What a launch is given besides.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
+#[derive(cuda_std::Parameter)]
 pub struct Given {
     /// Grid point (0, 0) of each of the other grids.
     pub planes: [*const u16; MOST_PLANES],

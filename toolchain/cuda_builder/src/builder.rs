@@ -2,12 +2,13 @@
 //! The builder: one cargo call that compiles the groups of a kernel crate and everything they need, and one PTX file of
 //! all of them.
 
+use crate::arithmetic::Arithmetic;
 use crate::environment::{cargo, is_build_script};
 use crate::group::Group;
 use crate::kept::{self, Kept, Made};
 use crate::sources::sources;
 use crate::stand_in::{Package, StandIn};
-use crate::{BuildError, Chip, Compiler, ptx};
+use crate::{BuildError, Chip, Compiler, ptx, shared};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,10 @@ pub struct CudaBuilder {
     arch: Chip,
     release: bool,
     debug: DebugInfo,
+    arithmetic: Arithmetic,
+    build_args: Vec<String>,
     copy_to: Option<PathBuf>,
+    final_module: Option<PathBuf>,
     target_dir: Option<PathBuf>,
     kept_in: Option<PathBuf>,
 }
@@ -51,14 +55,17 @@ pub struct Built {
 }
 
 impl CudaBuilder {
-    /// A builder for the crate in folder `krate`, in release mode, for [`Chip::Sm90a`].
+    /// A builder for the crate in folder `krate`, in release mode, for [`Chip::Sm80`] and everything later.
     pub fn new(krate: impl Into<PathBuf>) -> Self {
         Self {
             krate: krate.into(),
-            arch: Chip::Sm90a,
+            arch: Chip::Sm80,
             release: true,
             debug: DebugInfo::None,
+            arithmetic: Arithmetic::default(),
+            build_args: Vec::new(),
             copy_to: None,
+            final_module: None,
             target_dir: None,
             kept_in: None,
         }
@@ -80,6 +87,49 @@ impl CudaBuilder {
     /// What debug information the PTX carries.
     pub fn debug(mut self, debug: DebugInfo) -> Self {
         self.debug = debug;
+        self
+    }
+
+    /// With `true`, as [`DebugInfo::LineTables`].
+    pub fn generate_line_info(self, generate_line_info: bool) -> Self {
+        self.debug(if generate_line_info { DebugInfo::LineTables } else { DebugInfo::None })
+    }
+
+    /// With `true`, f32 below the normal range are 0, as `nvcc -ftz=true` has it. Inline assembly is not changed, here and in
+    /// the options that follow.
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.arithmetic.ftz = ftz;
+        self
+    }
+
+    /// With `true`, square roots of f32 are approximate, as `nvcc -prec-sqrt=false` has them.
+    pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
+        self.arithmetic.fast_sqrt = fast_sqrt;
+        self
+    }
+
+    /// With `true`, quotients of f32 are approximate, as `nvcc -prec-div=false` has them.
+    pub fn fast_div(mut self, fast_div: bool) -> Self {
+        self.arithmetic.fast_div = fast_div;
+        self
+    }
+
+    /// With `true`, a product and a sum may be computed as one and rounded once. The default is what Rust says, `false`; that
+    /// of rust-cuda is `true`.
+    pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
+        self.arithmetic.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// More arguments for `cargo build`, such as `--features=fast`.
+    pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        self.build_args.extend(args.iter().map(|it| it.as_ref().to_owned()));
+        self
+    }
+
+    /// Copies the LLVM IR that becomes the PTX to this file. The crate must not be divided into groups.
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.final_module = Some(path.as_ref().to_owned());
         self
     }
 
@@ -127,9 +177,12 @@ impl CudaBuilder {
             }
         }
         let text = ptx::with_register_limits(&ptx::merged(&texts));
+        let text = self.arithmetic.applied(ptx::with_memcmp(text));
         let assembly = inner.own.join(format!("{}.ptx", self.arch));
-        let names = ptx::unresolved(&text);
         let path = self.copy_to.clone().unwrap_or(assembly);
+        let text = shared::moved(&text)
+            .map_err(|names| BuildError::SharedAddress { ptx: path.clone(), names })?;
+        let names = ptx::unresolved(&text);
         if !names.is_empty() {
             return Err(BuildError::Unresolved { ptx: path, names });
         }
@@ -198,7 +251,14 @@ impl Inner<'_> {
     /// The PTX of each group, in their order.
     fn all(&self) -> Result<Vec<Made>, BuildError> {
         let groups = self.package.groups()?;
-        let folder = self.builder.kept_in.clone().or_else(kept::folder);
+        let final_module = self.builder.final_module.as_ref();
+        if final_module.is_some() && groups.len() > 1 {
+            let (krate, groups) = (self.krate.clone(), groups.len());
+            return Err(BuildError::SeveralModules { krate, groups });
+        }
+        // Of what is kept there is no module.
+        let is_kept = final_module.is_none();
+        let folder = self.builder.kept_in.clone().or_else(kept::folder).filter(|_| is_kept);
         let kept = |group: &Group| Some(Kept::new(folder.as_ref()?, &self.krate, &self.key(group)));
         let mut made: Vec<Option<Made>> =
             groups.iter().map(|group| kept(group).and_then(|kept| kept.find())).collect();
@@ -222,7 +282,11 @@ impl Inner<'_> {
         let Self { builder, compiler, package, .. } = self;
         let (version, arch) = (&compiler.version, builder.arch);
         let (profile, lock) = (builder.profile(), package.locked());
-        format!("1\n{version}\n{arch} {}\n{profile}{group:?}\n{lock:?}", arch.ptx_feature())
+        let args = match &*builder.build_args {
+            [] => String::new(),
+            args => format!("\n{args:?}"),
+        };
+        format!("1\n{version}\n{arch} {}\n{profile}{group:?}\n{lock:?}{args}", arch.ptx_feature())
     }
 
     fn missing(&self, group: &Group) -> Missing {
@@ -230,6 +294,9 @@ impl Inner<'_> {
         let arch = self.builder.arch;
         let assembly = self.own.join(format!("{name}.{arch}.ptx"));
         let mut rustflags = vec![format!("--emit=asm={}", assembly.display())];
+        if self.builder.final_module.is_some() {
+            rustflags.push(format!("--emit=llvm-ir={}", assembly.with_extension("ll").display()));
+        }
         // Most of the time goes into `core`, and link-time optimisation makes one module of one chip of
         // everything anyway: so, where the compiler lets crates for different chips be linked, only the
         // kernel crate itself is told the chip, and `core` is compiled once for all chips. The crates
@@ -280,6 +347,7 @@ impl Inner<'_> {
             .args(["build", "--release", "--workspace", "-Zbuild-std=core", "-Zprofile-rustflags"])
             .arg(format!("--target={TARGET}"))
             .arg("--color=never")
+            .args(&builder.build_args)
             .arg("--target-dir")
             .arg(folder)
             .env("CARGO_BUILD_BUILD_DIR", folder)
@@ -315,6 +383,10 @@ impl Inner<'_> {
     fn made(&self, Missing { stand_in, assembly, .. }: &Missing) -> Result<Made, BuildError> {
         let missing = |_| BuildError::Missing { what: "PTX".into(), folder: self.folder.clone() };
         let ptx = std::fs::read_to_string(assembly).map_err(missing)?;
+        if let Some(path) = &self.builder.final_module {
+            let module = assembly.with_extension("ll");
+            std::fs::copy(&module, path).map_err(BuildError::io(path))?;
+        }
         let release = self.folder.join(TARGET).join("release");
         let mut sources = sources(&release.join(stand_in.library()).with_extension("d"))?;
         // The manifests of the packages in the crate's place are made of the crate's own.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why there is no PTX.
 
+use std::fmt;
 use std::path::PathBuf;
 
-/// Why a kernel crate was not compiled.
-#[derive(Debug, thiserror::Error)]
+/// Why a kernel crate was not compiled. `{:?}` is the text, too, so that `unwrap` in a build script shows it as the compiler
+/// has written it.
+#[derive(thiserror::Error)]
 pub enum BuildError {
     /// No device compiler was found. The text is one line with the remedies.
     #[error(
@@ -86,6 +88,30 @@ pub enum BuildError {
         /// The kernels' names.
         names: Vec<String>,
     },
+    /// A kernel takes the address of a static in shared memory where it means that of the memory.
+    #[error(
+        "{ptx} takes the address of `#[address_space(shared)]` statics, which are names and not the memory: {names}; \
+         write `&raw mut *NAME` instead of `&raw mut NAME`",
+        ptx = .ptx.display(), names = .names.join(", ")
+    )]
+    SharedAddress {
+        /// The PTX file.
+        ptx: PathBuf,
+        /// The statics' names.
+        names: Vec<String>,
+    },
+    /// One file was asked for what several are made of.
+    #[error(
+        "{krate}/Cargo.toml has {groups} groups of kernels, each of which is a module: leave out `final_module_path`, or \
+         package.metadata.cuda_builder",
+        krate = .krate.display()
+    )]
+    SeveralModules {
+        /// The kernel crate's folder.
+        krate: PathBuf,
+        /// How many.
+        groups: usize,
+    },
     /// Cargo succeeded, but what it should have left is not there.
     #[error("cargo left no {what} in {folder}; remove that folder and build again",
         folder = .folder.display())]
@@ -103,6 +129,12 @@ pub enum BuildError {
         /// The operating system's answer.
         source: std::io::Error,
     },
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl BuildError {

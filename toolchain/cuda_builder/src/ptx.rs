@@ -28,6 +28,50 @@ pub fn unresolved(ptx: &str) -> Vec<String> {
     names
 }
 
+/// The PTX with a definition of `memcmp`, if it is declared: comparisons of slices of bytes call it.
+pub fn with_memcmp(ptx: String) -> String {
+    const START: &str = ".extern .func";
+    let is_it = |declaration: &str| unresolved(declaration) == ["memcmp"];
+    let find = |text: &str| {
+        let starts = text.match_indices(START).map(|(start, _)| start);
+        let ranges = starts.filter_map(|start| Some(start..start + text[start..].find(';')? + 1));
+        ranges.into_iter().find(|range| is_it(&text[range.clone()]))
+    };
+    let (mut text, mut definition) = (ptx, MEMCMP);
+    while let Some(range) = find(&text) {
+        text.replace_range(range, std::mem::take(&mut definition));
+    }
+    text
+}
+
+/// The difference of the first bytes that differ, or 0.
+const MEMCMP: &str = "\
+.func (.param .b32 func_retval0) memcmp(.param .b64 memcmp_a, .param .b64 memcmp_b, .param .b64 memcmp_n)
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<4>;
+	.reg .b64 %rd<4>;
+	ld.param.b64 %rd1, [memcmp_a];
+	ld.param.b64 %rd2, [memcmp_b];
+	ld.param.b64 %rd3, [memcmp_n];
+	mov.b32 %r3, 0;
+memcmp_next:
+	setp.eq.u64 %p1, %rd3, 0;
+	@%p1 bra memcmp_end;
+	ld.u8 %r1, [%rd1];
+	ld.u8 %r2, [%rd2];
+	sub.s32 %r3, %r1, %r2;
+	setp.ne.s32 %p2, %r3, 0;
+	@%p2 bra memcmp_end;
+	add.u64 %rd1, %rd1, 1;
+	add.u64 %rd2, %rd2, 1;
+	sub.u64 %rd3, %rd3, 1;
+	bra.uni memcmp_next;
+memcmp_end:
+	st.param.b32 [func_retval0], %r3;
+	ret;
+}";
+
 /// The kernels that are there more than once.
 pub fn repeated(ptx: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
@@ -80,7 +124,22 @@ pub fn with_register_limits(ptx: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{merged, repeated, unresolved, with_register_limits};
+    use super::{merged, repeated, unresolved, with_memcmp, with_register_limits};
+
+    #[test]
+    fn comparisons_of_bytes_are_defined_once() {
+        let declaration = ".extern .func  (.param .b32 func_retval0) memcmp\n(\n\t.param .b64 memcmp_param_0\n)\n;\n";
+        let other = ".extern .func (.param .b32 func_retval0) vprintf (.param .b64 p);\n";
+        let text = with_memcmp(format!(
+            "{other}{declaration}{other}{declaration}.visible .entry k() {{ ret; }}"
+        ));
+        assert!(
+            unresolved(&text).is_empty() && text.matches("memcmp_next:").count() == 1,
+            "{text}"
+        );
+        assert_eq!(text.matches("vprintf").count(), 2);
+        assert_eq!(with_memcmp(other.to_owned()), other);
+    }
 
     #[test]
     fn modules_become_one() {

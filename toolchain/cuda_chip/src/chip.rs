@@ -4,6 +4,16 @@
 use crate::Chip;
 use core::fmt;
 
+/// rust-cuda's names.
+#[allow(non_upper_case_globals, missing_docs)]
+impl Chip {
+    pub const Compute80: Self = Self::Sm80;
+    pub const Compute90: Self = Self::Sm90;
+    pub const Compute90a: Self = Self::Sm90a;
+    pub const Compute100a: Self = Self::Sm100a;
+    pub const Compute120a: Self = Self::Sm120a;
+}
+
 impl Chip {
     /// The chip of a name such as `sm_90a`.
     #[must_use]

@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::gpu::Gpu;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use cuda_kernel::{Slice, SliceMut};
 use std::marker::PhantomData;
 
 /// Values in the memory of a GPU, from [`Gpu::upload`] or [`Gpu::zeros`]. Dropping it frees them once the
@@ -69,6 +70,18 @@ impl<'gpu, T: Pod> Buffer<'gpu, T> {
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.address as *mut T
+    }
+
+    /// The values for kernels that take `&[T]`.
+    #[must_use]
+    pub fn as_slice(&self) -> Slice<T> {
+        Slice { start: self.as_ptr(), len: self.len }
+    }
+
+    /// The values for kernels that take `&mut [T]`.
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> SliceMut<T> {
+        SliceMut { start: self.as_mut_ptr(), len: self.len }
     }
 
     /// Waits for the work so far and copies the values to the host.

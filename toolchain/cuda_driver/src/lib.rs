@@ -30,9 +30,9 @@ mod stream;
 
 pub use buffer::Buffer;
 pub use call::{CallError, check};
-pub use cuda_kernel::{AnyCall, Call, Entry, Kernel};
+pub use cuda_kernel::{AnyCall, Call, Entry, Kernel, Parameter, Passed, Slice, SliceMut};
 pub use error::Error;
-pub use extents::Extents;
+pub use extents::{BlockSize, Extents, Extents3d, GridSize};
 pub use gpu::Gpu;
 pub use kernels::{Code, Kernels};
 pub use load::{LoadError, is_loaded, load};

@@ -3,7 +3,7 @@
 
 use crate::api::Handle;
 use crate::error::Error;
-use crate::extents::Extents;
+use crate::extents::Extents3d;
 use crate::gpu::Gpu;
 use crate::kernels::Kernels;
 use cuda_kernel::{Kernel, Parameters};
@@ -86,9 +86,10 @@ impl<'gpu> Module<'gpu> {
     /// use that the kernel has for it, and the extents are those that it expects.
     pub unsafe fn launch<K: Kernel>(
         &self,
-        Extents { blocks, threads, shared_bytes }: Extents,
+        extents: impl Into<Extents3d>,
         parameters: K::Parameters,
     ) -> Result<(), Error> {
+        let Extents3d { grid, block, shared_bytes } = extents.into();
         let api = self.gpu.api()?;
         let function = self.function(K::NAME)?;
         parameters.with_pointers(|parameters| {
@@ -102,12 +103,12 @@ impl<'gpu> Module<'gpu> {
                 let parameters = parameters.as_mut_ptr();
                 api.cuLaunchKernel(
                     function,
-                    blocks,
-                    1,
-                    1,
-                    threads,
-                    1,
-                    1,
+                    grid.x,
+                    grid.y,
+                    grid.z,
+                    block.x,
+                    block.y,
+                    block.z,
                     shared_bytes,
                     stream,
                     parameters,

@@ -6,8 +6,10 @@ use core::ffi::c_void;
 use core::ptr;
 
 mod entry;
+mod parameter;
 
 pub use entry::{AnyCall, Call, Entry};
+pub use parameter::{OneParameter, Parameter, Passed, Slice, SliceMut};
 
 /// A kernel. The attribute `cuda_std::kernel` implements it for a type of the kernel's own name.
 ///
@@ -36,7 +38,7 @@ pub unsafe trait Kernel {
 }
 
 /// Parameters of a launch: a tuple of scalars, raw pointers and `#[repr(C)]` structures of such, which a
-/// kernel takes as they are. Up to 16 of them.
+/// kernel takes as they are, and of slices, each of which is two. Up to 16 of them, slices counted once.
 ///
 /// # Safety
 /// `with_pointers` gives a valid pointer for each parameter, in their order.
@@ -48,15 +50,25 @@ pub unsafe trait Parameters: Copy {
 macro_rules! tuples {
     ($($name:ident)*) => {
         // SAFETY: the addresses are those of the fields, which outlive the call.
-        unsafe impl<$($name: Copy),*> Parameters for ($($name,)*) {
+        unsafe impl<$($name: Passed),*> Parameters for ($($name,)*) {
             #[allow(non_snake_case)]
             fn with_pointers<T>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> T) -> T {
                 let ($($name,)*) = self;
-                launch(&mut [$(ptr::from_ref($name).cast_mut().cast()),*])
+                let (mut all, mut count) = ([ptr::null_mut(); 2 * MOST], 0);
+                let mut add = |at| {
+                    all[count] = at;
+                    count += 1;
+                };
+                let _ = &mut add;
+                $($name.each(&mut add);)*
+                launch(&mut all[..count])
             }
         }
     };
 }
+
+/// The most members of a tuple of parameters.
+const MOST: usize = 16;
 
 /// For a list of names and each shorter one.
 macro_rules! all_tuples {
@@ -83,6 +95,13 @@ mod tests {
         };
         assert_eq!(read((7, 0.5, ptr::null())), (7u32, 0.5f64, ptr::null()));
         ().with_pointers(|at| assert!(at.is_empty()));
+        let slice = Slice { start: ptr::without_provenance::<f32>(64), len: 5 };
+        (1u8, slice, 2u8).with_pointers(|at| {
+            assert_eq!(at.len(), 4);
+            // SAFETY: a slice is an address and a length.
+            let passed = unsafe { (*at[1].cast::<usize>(), *at[2].cast(), *at[3].cast()) };
+            assert_eq!(passed, (64, 5usize, 2u8));
+        });
         let sixteen = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15u64);
         // SAFETY: the last one is a `u64`.
         assert_eq!(sixteen.with_pointers(|at| unsafe { *at[15].cast::<u64>() }), 15);

@@ -9,6 +9,7 @@ use crate::memory::Memory;
 use crate::pending::{Arrival, Copy, OwnCopies, Store};
 use crate::shadow::{Event, Proxy};
 use crate::shared_memory::SharedMemory;
+use crate::statics::Static;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -23,12 +24,15 @@ pub(crate) type Operands = [u32; OPERANDS];
 /// What a lane gets from a collective, in words; unused ones are 0.
 pub(crate) type Results = [u32; 8];
 
+/// What each lane gets from a collective, or which one makes a mistake.
+pub(crate) type Outcome = Result<[Results; LANES], (usize, FaultKind)>;
+
 /// Executes a collective of a warp. A mistake names the lane that makes it.
-pub(crate) type Run = fn(
-    &mut Block<'_>,
-    warp: usize,
-    &[Operands; LANES],
-) -> Result<[Results; LANES], (usize, FaultKind)>;
+pub(crate) type Run = fn(&mut Block<'_>, warp: usize, &[Operands; LANES]) -> Outcome;
+
+/// Executes a collective of the lanes that a mask names.
+pub(crate) type MaskedRun =
+    fn(&mut Block<'_>, warp: usize, &[Operands; LANES], mask: u32) -> Outcome;
 
 /// What a thread is doing.
 #[derive(Clone, Copy)]
@@ -59,6 +63,8 @@ pub(crate) struct Thread {
     pub location: &'static Location<'static>,
     /// What it gives to the collective that it waits for.
     pub operands: Operands,
+    /// The lanes of its warp that execute that together, a bit each.
+    pub mask: u32,
     /// Of the last collective.
     pub results: Results,
     /// Its `cp.async` copies.
@@ -109,6 +115,16 @@ pub(crate) struct Block<'a> {
     at_barrier: usize,
     done: usize,
     agents: Agent,
+    /// Its static shared memory, by the statics' symbols.
+    pub statics: BTreeMap<&'static str, Static>,
+}
+
+/// The lanes that a warp has in a block of so many threads, a bit each.
+fn lanes_of(threads: u32, warp: u32) -> u32 {
+    match threads - warp * LANES as u32 {
+        some @ 1..32 => (1 << some) - 1,
+        _ => u32::MAX,
+    }
 }
 
 impl<'a> Block<'a> {
@@ -123,17 +139,20 @@ impl<'a> Block<'a> {
                 clock,
                 location,
                 operands: [0; OPERANDS],
+                mask: u32::MAX,
                 results: [0; 8],
                 own_copies: None,
                 own_stores: None,
                 waited_for_previous: false,
             }
         };
+        let threads = config.threads_of_block();
+        let warps = threads.div_ceil(LANES as u32);
         Self {
             kernel,
             config,
             index,
-            threads: (0..config.threads).map(thread).collect(),
+            threads: (0..threads).map(thread).collect(),
             shared: SharedMemory::new(config.shared_bytes),
             memory: Memory::default(),
             barriers: BTreeMap::new(),
@@ -147,11 +166,12 @@ impl<'a> Block<'a> {
             fault: None,
             starts_next: false,
             early: None,
-            ready: vec![u32::MAX; config.threads as usize / LANES],
-            arrived: vec![0; config.threads as usize / LANES],
+            ready: (0..warps).map(|warp| lanes_of(threads, warp)).collect(),
+            arrived: vec![0; warps as usize],
+            statics: BTreeMap::new(),
             at_barrier: 0,
             done: 0,
-            agents: config.threads,
+            agents: threads,
         }
     }
 
@@ -238,6 +258,20 @@ impl<'a> Block<'a> {
         }
     }
 
+    /// Lets lanes of a warp know all that any of them knows.
+    pub fn synchronise_lanes(&mut self, warp: usize, mask: u32) {
+        let lanes =
+            || (0..LANES).filter(|lane| mask >> lane & 1 != 0).map(|lane| warp * LANES + lane);
+        let mut joined = Clock::default();
+        for thread in lanes() {
+            joined.join(&self.threads[thread].clock);
+        }
+        for thread in lanes() {
+            self.threads[thread].clock.clone_from(&joined);
+            self.tick(thread);
+        }
+    }
+
     /// Notes the first mistake.
     pub fn fail(&mut self, thread: usize, kind: FaultKind) {
         self.fail_at(self.site(thread), kind);
@@ -247,21 +281,35 @@ impl<'a> Block<'a> {
         self.fault.get_or_insert(Fault { kernel: self.kernel.into(), site, kind });
     }
 
-    /// Executes a warp's collective if all lanes have arrived.
-    pub fn run_collective(&mut self, warp: usize, run: Run) {
-        if self.fault.is_some() || self.arrived[warp] != u32::MAX {
+    /// The lanes that a warp has, a bit each: fewer than 32 in the last one of a block that is not whole warps.
+    pub fn lanes(&self, warp: usize) -> u32 {
+        lanes_of(self.config.threads_of_block(), warp as u32)
+    }
+
+    /// Executes the collective at which a thread has arrived, if all lanes have that it waits for.
+    pub fn run_collective(
+        &mut self,
+        thread: usize,
+        run: impl FnOnce(&mut Self, usize, &[Operands; LANES], u32) -> Outcome,
+    ) {
+        let (warp, mask) = (thread / LANES, self.threads[thread].mask);
+        if self.fault.is_some() || self.arrived[warp] & mask != mask {
             return;
         }
-        let first = warp * LANES;
-        let State::Collective(name) = self.threads[first].state else {
-            unreachable!("all lanes have arrived")
+        let State::Collective(name) = self.threads[thread].state else {
+            unreachable!("it has arrived")
         };
-        let operands = std::array::from_fn(|lane| self.threads[first + lane].operands);
-        match run(self, warp, &operands) {
+        let first = warp * LANES;
+        let lanes = |lane: &usize| mask >> lane & 1 != 0;
+        let mut operands = [[0; OPERANDS]; LANES];
+        for lane in (0..LANES).filter(lanes) {
+            operands[lane] = self.threads[first + lane].operands;
+        }
+        match run(self, warp, &operands, mask) {
             Ok(results) => {
                 *self.stats.collectives.entry(name).or_default() += 1;
-                for (lane, results) in results.into_iter().enumerate() {
-                    self.threads[first + lane].results = results;
+                for lane in (0..LANES).filter(lanes) {
+                    self.threads[first + lane].results = results[lane];
                     self.set_state(first + lane, State::Ready);
                 }
             }
@@ -275,11 +323,17 @@ impl<'a> Block<'a> {
         let stopped = |state: &State| {
             matches!(state, State::Collective(_) | State::BlockBarrier | State::Done)
         };
-        // The lanes that stopped before agree with each other: one stands for all.
-        let mut warp = thread / LANES * LANES..(thread / LANES + 1) * LANES;
-        if let Some(other) = warp.find(|&o| o != thread && stopped(&self.threads[o].state)) {
+        // The lanes that stopped before agree with each other: one stands for all, unless they are in groups.
+        let (warp, first) = (thread / LANES, thread / LANES * LANES);
+        let all = self.lanes(warp);
+        let mut lanes = first..(first + LANES).min(self.threads.len());
+        let in_groups = lanes.clone().any(|other| self.threads[other].mask & all != all);
+        while let Some(other) = lanes.find(|&o| o != thread && stopped(&self.threads[o].state)) {
             self.check_pair(thread, other, "warp");
             self.check_pair(other, thread, "warp");
+            if !in_groups {
+                break;
+            }
         }
         // Of a block, only who has returned misses a barrier.
         let misses = match self.threads[thread].state {
@@ -298,10 +352,19 @@ impl<'a> Block<'a> {
     /// Whether `other` can still join the collective that `thread` waits in.
     fn check_pair(&mut self, thread: usize, other: usize, scope: &'static str) {
         let (waiting, late) = (&self.threads[thread], &self.threads[other]);
+        let is_collective = matches!(waiting.state, State::Collective(_));
+        if scope == "warp" && is_collective && waiting.mask >> (other % LANES) & 1 == 0 {
+            return;
+        }
+        let is_apart = late.mask >> (thread % LANES) & 1 == 0;
+        if scope == "warp" && matches!(late.state, State::Collective(_)) && is_apart {
+            // It is among others, and may come later.
+            return;
+        }
         let same_line = waiting.location == late.location;
         let (operation, meets) = match (&waiting.state, &late.state) {
             (State::Collective(mine), State::Collective(theirs)) if scope == "warp" => {
-                (*mine, mine == theirs && same_line)
+                (*mine, mine == theirs && same_line && waiting.mask == late.mask)
             }
             (State::Collective(mine), State::BlockBarrier | State::Done) if scope == "warp" => {
                 (*mine, false)
@@ -317,6 +380,9 @@ impl<'a> Block<'a> {
         }
         let location = late.location;
         let instead = match &late.state {
+            State::Collective(operation) if late.mask != waiting.mask => {
+                format!("is at {operation} with the mask {:#010x}, {location}", late.mask)
+            }
             State::Collective(operation) => format!("is at {operation}, {location}"),
             State::BlockBarrier => format!("is at sync_threads, {location}"),
             _ => format!("has returned, after {location}"),

@@ -38,6 +38,29 @@ impl<T> Buffer<T> {
         std::ptr::without_provenance_mut(self.start)
     }
 
+    /// The elements for a kernel that takes `&[T]`.
+    ///
+    /// # Safety
+    /// The memory lives as long as the slice is used, and nothing writes the elements meanwhile.
+    #[must_use]
+    pub unsafe fn as_slice<'a>(self) -> &'a [T] {
+        // SAFETY: the buffer has so many elements; the rest is as the caller promises.
+        unsafe {
+            std::slice::from_raw_parts(std::ptr::with_exposed_provenance(self.start), self.len)
+        }
+    }
+
+    /// The elements for a kernel that takes `&mut [T]`.
+    ///
+    /// # Safety
+    /// The memory lives as long as the slice is used, and lanes write elements of their own.
+    #[must_use]
+    pub unsafe fn as_mut_slice<'a>(self) -> &'a mut [T] {
+        let start = std::ptr::with_exposed_provenance_mut(self.start);
+        // SAFETY: the buffer has so many elements; the rest is as the caller promises.
+        unsafe { std::slice::from_raw_parts_mut(start, self.len) }
+    }
+
     /// The same bytes as elements of another type.
     ///
     /// # Panics

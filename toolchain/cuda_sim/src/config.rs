@@ -9,10 +9,14 @@ pub(crate) const LANES: usize = 32;
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Blocks of the grid.
+    /// Blocks of the grid; along x, if it has several dimensions.
     pub blocks: u32,
-    /// Threads of a block: whole warps, up to 1024.
+    /// Blocks along y and z.
+    pub blocks_yz: [u32; 2],
+    /// Threads of a block, up to 1024 in all; along x, if it has several dimensions.
     pub threads: u32,
+    /// Threads of a block along y and z.
+    pub threads_yz: [u32; 2],
     /// Dynamic shared memory of a block.
     pub shared_bytes: u32,
     /// Chooses the interleaving.
@@ -32,13 +36,29 @@ impl Default for Config {
         let threads = LANES as u32;
         Self {
             blocks: 1,
+            blocks_yz: [1; 2],
             threads,
+            threads_yz: [1; 2],
             shared_bytes: 0,
             seed: 0,
             registers: 64,
             cooperative: false,
             overlapping: false,
         }
+    }
+}
+
+impl Config {
+    /// All blocks of the grid, as many as fit in the number.
+    pub(crate) fn blocks_of_grid(&self) -> u32 {
+        let [y, z] = self.blocks_yz;
+        self.blocks.saturating_mul(y).saturating_mul(z)
+    }
+
+    /// All threads of a block, as many as fit in the number.
+    pub(crate) fn threads_of_block(&self) -> u32 {
+        let [y, z] = self.threads_yz;
+        self.threads.saturating_mul(y).saturating_mul(z)
     }
 }
 

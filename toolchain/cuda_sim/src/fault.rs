@@ -187,6 +187,27 @@ pub enum FaultKind {
         /// What that lane does.
         instead: String,
     },
+    /// A collective of a whole warp in a block whose last warp has fewer lanes.
+    #[error(
+        "part of a warp: {operation} needs 32 lanes, but this warp has {lanes}; launch blocks of whole warps"
+    )]
+    PartialWarp {
+        /// The collective.
+        operation: &'static str,
+        /// The lanes that there are.
+        lanes: u32,
+    },
+    /// A collective whose mask leaves out a lane that executes it or is read.
+    #[error("lane {lane} is not in the mask {mask:#010x} of the collective that it takes part in")]
+    NotInMask {
+        /// The lane.
+        lane: u32,
+        /// The mask.
+        mask: u32,
+    },
+    /// A shuffle in segments that a warp does not have.
+    #[error("a shuffle in segments of {0} lanes; 1, 2, 4, 8, 16 and 32 are possible")]
+    Width(u32),
     /// No lane of the block can go on.
     #[error("deadlock: this lane waits for {waits_for}; no lane of the block can go on")]
     Deadlock {
@@ -316,6 +337,9 @@ pub enum FaultKind {
     /// A launch that does not start.
     #[error("the driver refuses the launch: {0}")]
     Refused(#[from] Refusal),
+    /// An assertion of `cuda_std` that does not hold.
+    #[error("assertion failed: {0}")]
+    Assertion(String),
     /// A panic in the kernel's own code. The line is that of the lane's last device function.
     #[error("panic after this line: {0}")]
     Panic(String),

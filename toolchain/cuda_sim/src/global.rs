@@ -190,7 +190,7 @@ pub fn add_release(at: *mut u32, value: u32) {
 #[track_caller]
 pub fn wait_at_least(at: *const u32, value: u32) {
     when(|block, thread| {
-        if block.config.blocks > 1 && !block.config.cooperative {
+        if block.config.blocks_of_grid() > 1 && !block.config.cooperative {
             return Err(FaultKind::NotCooperative);
         }
         let at = at as usize;

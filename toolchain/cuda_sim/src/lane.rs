@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What connects the kernel's code, which runs on a lane's own stack, to its block.
 
-use crate::block::{Block, Operands, Results, Run, State};
+use crate::block::{Block, MaskedRun, Operands, Outcome, Results, Run, State};
 use crate::config::LANES;
 use crate::fault::FaultKind;
 use crate::stack::check_depth;
@@ -105,14 +105,53 @@ pub(crate) fn when<T>(
 /// Executes a warp's collective as soon as all lanes have arrived.
 #[track_caller]
 pub(crate) fn collective(operation: &'static str, operands: Operands, run: Run) -> Results {
+    let whole = |block: &mut Block<'_>, thread: usize| {
+        let lanes = block.lanes(thread / LANES);
+        // Shuffles and barriers leave out lanes that are not there; all else is defined for 32.
+        if lanes == u32::MAX || operation.starts_with("warp::") {
+            return Ok(lanes);
+        }
+        Err(FaultKind::PartialWarp { operation, lanes: lanes.count_ones() })
+    };
+    together(operation, operands, whole, |block, warp, words, _| run(block, warp, words))
+}
+
+/// Executes a collective of some lanes of a warp as soon as they have arrived.
+#[track_caller]
+pub(crate) fn masked(
+    operation: &'static str,
+    mask: u32,
+    operands: Operands,
+    run: MaskedRun,
+) -> Results {
+    let named = |block: &mut Block<'_>, thread: usize| {
+        let lane = thread % LANES;
+        if mask >> lane & 1 == 0 {
+            return Err(FaultKind::NotInMask { lane: lane as u32, mask });
+        }
+        Ok(mask & block.lanes(thread / LANES))
+    };
+    together(operation, operands, named, run)
+}
+
+/// Executes a collective as soon as the lanes have arrived that `mask` finds to be meant.
+#[track_caller]
+fn together(
+    operation: &'static str,
+    operands: Operands,
+    mask: impl Fn(&mut Block<'_>, usize) -> Result<u32, FaultKind>,
+    run: impl Fn(&mut Block<'_>, usize, &[Operands; LANES], u32) -> Outcome,
+) -> Results {
     let mut arrived = false;
     when(|block, thread| {
         if !arrived {
             arrived = true;
+            let mask = mask(block, thread)?;
             block.threads[thread].operands = operands;
+            block.threads[thread].mask = mask;
             block.set_state(thread, State::Collective(operation));
             block.check_divergence(thread);
-            block.run_collective(thread / LANES, run);
+            block.run_collective(thread, &run);
         }
         let thread = &block.threads[thread];
         Ok(matches!(thread.state, State::Ready).then_some(thread.results))

@@ -42,7 +42,7 @@ pub fn only_blocks<T>(range: Range<u32>, run: impl FnOnce() -> T) -> T {
 /// The driver would refuse the launch, or the first mistake of the kernel.
 ///
 /// # Panics
-/// With parts of a warp, or where the system has no memory for the lanes' stacks.
+/// Where the system has no memory for the lanes' stacks.
 #[track_caller]
 pub fn launch(
     name: &str,
@@ -50,12 +50,11 @@ pub fn launch(
     memory: &mut Memory,
     kernel: impl Fn(),
 ) -> Result<Stats, Fault> {
-    let Config { threads, seed, .. } = config;
+    let Config { seed, .. } = config;
     if let Err(refusal) = memory.check_launch(name, &config) {
         let site = Site { block: 0, warp: 0, lane: 0, location: Location::caller() };
         return Err(Fault { kernel: name.into(), site, kind: refusal.into() });
     }
-    assert!(threads.is_multiple_of(LANES as u32), "a block of {threads} threads is no whole warps");
     let random = ChaCha8Rng::seed_from_u64(seed);
     let mut common = Common { memory: std::mem::take(memory), random, stats: Stats::default() };
     let result = run_blocks(name, config, &mut common, &kernel);
@@ -70,8 +69,8 @@ fn run_blocks(
     common: &mut Common,
     kernel: &impl Fn(),
 ) -> Result<(), Fault> {
-    let (first, end) = ONLY.get().unwrap_or((0, config.blocks));
-    let mut order: Vec<u32> = (first..end.min(config.blocks)).collect();
+    let (first, end) = ONLY.get().unwrap_or((0, u32::MAX));
+    let mut order: Vec<u32> = (first..end.min(config.blocks_of_grid())).collect();
     order.shuffle(&mut common.random);
     common.memory.begin_launch(config.overlapping);
     let mut to_start = order.into_iter().peekable();

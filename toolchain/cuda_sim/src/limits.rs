@@ -7,7 +7,9 @@ use crate::config::Config;
 use crate::fault::FaultKind;
 use crate::lane::with;
 use crate::memory::Memory;
-use crate::refusal::{MOST_BLOCKS, MOST_PARAMETER_BYTES, MOST_THREADS, Refusal};
+use crate::refusal::{
+    MOST_BLOCKS, MOST_BLOCKS_YZ, MOST_PARAMETER_BYTES, MOST_THREADS, MOST_THREADS_Z, Refusal,
+};
 use cuda_chip::{Chip, RESERVED_SHARED_BYTES};
 
 /// Dynamic shared memory of a block unless the kernel is allowed more.
@@ -27,6 +29,8 @@ pub fn resident_blocks(threads: u32, shared_bytes: u32, registers: u32) -> u32 {
 fn resident_on(chip: Chip, threads: u32, shared_bytes: u32, registers: u32) -> u32 {
     let resources = chip.resources();
     let by_shared = resources.shared_bytes / (shared_bytes + RESERVED_SHARED_BYTES);
+    // Parts of a warp take the room of a whole one.
+    let threads = threads.next_multiple_of(32);
     let by_registers = threads_with(registers) / threads;
     let by_threads = resources.threads / threads;
     by_shared.min(by_registers).min(by_threads).min(resources.blocks)
@@ -57,10 +61,17 @@ impl Memory {
 
     /// Refuses a launch that the driver would refuse without looking at the kernel.
     pub(crate) fn check_launch(&self, kernel: &str, config: &Config) -> Result<(), Refusal> {
-        let &Config { blocks, threads, shared_bytes: bytes, .. } = config;
+        let &Config { shared_bytes: bytes, blocks_yz, threads_yz: [_, threads_z], .. } = config;
+        let (blocks, threads) = (config.blocks_of_grid(), config.threads_of_block());
         let chip = Chip::current();
         if !(1..=MOST_BLOCKS).contains(&blocks) {
             return Err(Refusal::Blocks(blocks));
+        }
+        if blocks_yz.into_iter().any(|blocks| blocks > MOST_BLOCKS_YZ) {
+            return Err(Refusal::BlocksYz(blocks_yz));
+        }
+        if threads_z > MOST_THREADS_Z {
+            return Err(Refusal::ThreadsZ(threads_z));
         }
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(Refusal::Threads(threads));
@@ -84,7 +95,8 @@ fn check_kernel(
     registers: Option<u32>,
     parameter_bytes: usize,
 ) -> Result<(), Refusal> {
-    let &Config { blocks, threads, shared_bytes, cooperative, .. } = config;
+    let &Config { shared_bytes, cooperative, .. } = config;
+    let (blocks, threads) = (config.blocks_of_grid(), config.threads_of_block());
     let registers = registers.unwrap_or(config.registers);
     let most = threads_with(registers);
     if threads > most {

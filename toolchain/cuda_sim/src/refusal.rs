@@ -10,6 +10,12 @@ pub(crate) const MOST_BLOCKS: u32 = i32::MAX as u32;
 /// The most threads of a block.
 pub(crate) const MOST_THREADS: u32 = 1024;
 
+/// The most blocks of a launch along y, and along z.
+pub(crate) const MOST_BLOCKS_YZ: u32 = u16::MAX as u32;
+
+/// The most threads of a block along z.
+pub(crate) const MOST_THREADS_Z: u32 = 64;
+
 /// The most bytes of a kernel's parameters.
 pub(crate) const MOST_PARAMETER_BYTES: usize = 4096;
 
@@ -19,6 +25,20 @@ pub enum Refusal {
     /// No block, or more than a launch has.
     #[error("it has {0} blocks; 1 to {MOST_BLOCKS} are possible")]
     Blocks(u32),
+    /// More blocks along y or z than a launch has.
+    #[error("it has {0:?} blocks along y and z; up to {MOST_BLOCKS_YZ} are possible")]
+    BlocksYz([u32; 2]),
+    /// More threads along z than a block has.
+    #[error("its blocks have {0} threads along z; up to {MOST_THREADS_Z} are possible")]
+    ThreadsZ(u32),
+    /// More static shared memory than a block has.
+    #[error("its blocks have {bytes} bytes of static shared memory; {most} are possible")]
+    StaticShared {
+        /// Of the statics.
+        bytes: usize,
+        /// What a block can have.
+        most: u32,
+    },
     /// No thread, or more than a block has.
     #[error("its blocks have {0} threads; 1 to {MOST_THREADS} are possible")]
     Threads(u32),

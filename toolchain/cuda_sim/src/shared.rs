@@ -3,6 +3,9 @@
 
 use crate::fault::aligned;
 use crate::lane::with;
+use crate::refusal::Refusal;
+use crate::statics::{MOST_STATIC_BYTES, Static};
+use std::alloc::Layout;
 
 /// Start of the dynamic shared memory.
 #[must_use]
@@ -84,4 +87,21 @@ pub fn store(at: u32, word: u32) {
         let event = block.event(thread);
         block.shared.write(at, &word.to_ne_bytes(), event, &block.threads[thread].clock)
     });
+}
+
+/// Where the running block has the static of this symbol.
+#[must_use]
+#[track_caller]
+pub fn static_shared(symbol: &'static str, layout: Layout) -> *mut u8 {
+    with(|block, _| {
+        if !block.statics.contains_key(symbol) {
+            let before: usize = block.statics.values().map(Static::bytes).sum();
+            let (bytes, most) = (before + layout.size(), MOST_STATIC_BYTES);
+            if bytes > most as usize {
+                return Err(Refusal::StaticShared { bytes, most }.into());
+            }
+            block.statics.insert(symbol, Static::new(layout));
+        }
+        Ok(block.statics[symbol].start())
+    })
 }

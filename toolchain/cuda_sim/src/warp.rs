@@ -5,6 +5,15 @@ use crate::block::{OPERANDS, Operands, Results};
 use crate::config::LANES;
 use crate::lane::{collective, with};
 
+mod masked;
+
+pub use masked::{
+    activemask, match_all_b32, match_all_b64, match_any_b32, match_any_b64, reduce_add_u32,
+    reduce_and_u32, reduce_max_i32, reduce_max_u32, reduce_min_i32, reduce_min_u32, reduce_or_u32,
+    reduce_xor_u32, shuffle_down_of, shuffle_idx_of, shuffle_up_of, shuffle_xor_of, sync_warp,
+    warp_vote_all, warp_vote_any, warp_vote_ballot,
+};
+
 /// `%laneid`.
 #[must_use]
 #[track_caller]
@@ -16,7 +25,7 @@ pub fn lane_id() -> u32 {
 #[track_caller]
 pub fn sync() {
     collective("warp::sync", [0; OPERANDS], |block, warp, _| {
-        block.synchronise(warp * LANES..(warp + 1) * LANES);
+        block.synchronise_lanes(warp, block.lanes(warp));
         Ok([[0; 8]; LANES])
     });
 }

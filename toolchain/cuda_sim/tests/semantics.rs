@@ -9,6 +9,8 @@ use cuda_sim::{
 const SHAPE: Config = Config {
     blocks: 1,
     threads: 64,
+    blocks_yz: [1; 2],
+    threads_yz: [1; 2],
     shared_bytes: 8192,
     seed: 0,
     registers: 32,
@@ -574,4 +576,63 @@ fn the_same_seed_gives_the_same_run() {
     };
     assert_eq!(order(1), order(1));
     assert_ne!(order(1), order(2));
+}
+
+/// Grids and blocks of three dimensions: x goes first, and every thread has its own indices.
+#[test]
+fn threads_know_their_indices_along_all_dimensions() {
+    let shape = Config { blocks: 2, blocks_yz: [3, 2], threads: 5, threads_yz: [3, 2], ..SHAPE };
+    let mut memory = Memory::new();
+    let seen: Buffer<u32> = memory.zeros("seen", 12 * 30);
+    launch("tiny", shape, &mut memory, || {
+        let dims = [thread::grid_dim_x(), thread::grid_dim_y(), thread::grid_dim_z()];
+        assert_eq!(dims, [2, 3, 2]);
+        let dims = [thread::block_dim_x(), thread::block_dim_y(), thread::block_dim_z()];
+        assert_eq!(dims, [5, 3, 2]);
+        let (x, y, z) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::thread_idx_z());
+        let own = x + 5 * (y + 3 * z);
+        assert_eq!(warp::lane_id(), own % 32);
+        let (x, y, z) = (thread::block_idx_x(), thread::block_idx_y(), thread::block_idx_z());
+        let at = (x + 2 * (y + 3 * z)) * 30 + own;
+        global::store(seen.as_mut_ptr().wrapping_add(at as usize), 1 + at);
+    })
+    .unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(memory.read(seen), (1..=360).collect::<Vec<u32>>());
+}
+
+/// Votes, matches, reductions and shuffles of groups of lanes that meet apart, in a block with a warp of 8 lanes.
+#[test]
+fn lanes_of_a_mask_execute_together() {
+    let shape = Config { threads: 40, ..SHAPE };
+    let got = words(shape, &mut Memory::new(), || {
+        let lane = warp::lane_id();
+        let is_low = lane < 12;
+        let mask = if is_low { 0xfff } else { !0xfff };
+        if is_low {
+            let all = warp::warp_vote_all(mask, lane < 12);
+            let ballot = warp::warp_vote_ballot(mask, lane.is_multiple_of(3));
+            let same = warp::match_any_b32(mask, lane / 4);
+            let [next, is_there] = warp::shuffle_down_of(mask, lane, 1, 4);
+            let last = warp::reduce_max_i32(mask, lane as i32 - 20);
+            let lanes = if thread::thread_idx_x() < 32 { 0xfff } else { 0xff };
+            assert_eq!((all, ballot), (true, 0x249 & lanes));
+            assert_eq!(same, 0xf << (lane / 4 * 4));
+            assert_eq!((next, is_there), if lane % 4 < 3 { (lane + 1, 1) } else { (lane, 0) });
+            assert_eq!(last, if lanes == 0xff { -13 } else { -9 });
+        } else {
+            assert!(
+                warp::warp_vote_any(mask, lane == 31) && !warp::warp_vote_all(mask, lane == 31)
+            );
+            assert_eq!(warp::match_all_b64(mask, 1 << 40), mask);
+            assert_eq!(warp::match_all_b64(mask, u64::from(lane)), 0);
+            assert_eq!(warp::reduce_xor_u32(mask, 1 << lane), mask);
+        }
+        assert_eq!(warp::activemask(), 1 << lane);
+        warp::sync();
+        let even = thread::sync_threads_count(u32::from(lane.is_multiple_of(2)));
+        assert_eq!(thread::sync_threads_and(u32::from(lane < 32)), 1);
+        assert_eq!(thread::sync_threads_or(u32::from(lane > 31)), 0);
+        even
+    });
+    assert_eq!(got, [20; 40]);
 }

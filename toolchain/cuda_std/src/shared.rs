@@ -34,6 +34,64 @@ impl From<Shared> for u32 {
     }
 }
 
+/// The type of a static in shared memory, which nothing initialises: `MaybeUninit<T>`, arrays of such, and arrays of those.
+#[diagnostic::on_unimplemented(
+    message = "shared memory is not initialised, so it cannot hold `{Self}`",
+    note = "use `MaybeUninit<T>`, or arrays of it"
+)]
+pub trait Uninit: uninit::Sealed {}
+
+mod uninit {
+    use core::mem::MaybeUninit;
+
+    pub trait Sealed {}
+    impl<T> Sealed for MaybeUninit<T> {}
+    impl<T: Sealed, const N: usize> Sealed for [T; N] {}
+}
+
+impl<T: uninit::Sealed> Uninit for T {}
+
+/// Start of the dynamic shared memory whose size the launch gives, as a pointer: [`dynamic`] for plain loads and stores.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+#[must_use]
+pub fn dynamic_shared_mem<T>() -> *mut T {
+    let address: u64;
+    // SAFETY: takes the address of a symbol.
+    unsafe {
+        asm!("cvta.shared.u64 {}, dynamic_shared;", out(reg64) address,
+            options(pure, nomem, nostack));
+    }
+    address as *mut T
+}
+
+/// The address of a static in shared memory.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(target_arch = "nvptx64")]
+#[allow_internal_unstable(asm_experimental_arch)]
+macro_rules! __shared_address {
+    ($symbol:literal, $memory:ty) => {{
+        let address: u64;
+        // SAFETY: takes the address of a symbol.
+        unsafe {
+            ::core::arch::asm!(::core::concat!("cvta.shared.u64 {}, ", $symbol, ";"),
+                out(reg64) address, options(pure, nomem, nostack));
+        }
+        address as *mut $memory
+    }};
+}
+
+/// The address of the block's own memory in the emulator.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! __shared_address {
+    ($symbol:literal, $memory:ty) => {
+        $crate::static_shared($symbol, ::core::alloc::Layout::new::<$memory>()).cast::<$memory>()
+    };
+}
+
 device! {
     /// Start of the dynamic shared memory whose size the launch gives; 128-byte aligned.
     ///

@@ -9,18 +9,28 @@ use cuda_sim::warp as sim;
 /// Lanes in a warp.
 pub const SIZE: u32 = 32;
 
+mod masked;
+
+pub use masked::{
+    WarpMatchValue, WarpReduceValue, WarpReductionOp, WarpShuffleValue, activemask, match_all_b32,
+    match_all_b64, match_any_b32, match_any_b64, reduce_add_u32, reduce_and_u32, reduce_max_i32,
+    reduce_max_u32, reduce_min_i32, reduce_min_u32, reduce_or_u32, reduce_xor_u32, shuffle_down_of,
+    shuffle_idx_of, shuffle_up_of, shuffle_xor_of, sync_warp, warp_match_all, warp_match_any,
+    warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_shuffle_xor,
+    warp_vote_all, warp_vote_any, warp_vote_ballot,
+};
+
 device! {
     /// `%laneid`: index of the thread in its warp, 0 to 31.
-    ///
-    /// # Safety
-    /// Only in a kernel.
-    pub unsafe fn lane_id() -> u32 {
+    pub fn lane_id() -> u32 {
         let lane: u32;
         // SAFETY: reads a special register that never changes.
         unsafe { asm!("mov.u32 {}, %laneid;", out(reg32) lane, options(pure, nomem, nostack)) };
         lane
     }
+}
 
+device! {
     /// `bar.warp.sync 0xffffffff`: waits for all lanes and orders their memory accesses.
     /// PTX 6.0, floor sm_30. Collective.
     ///

@@ -2,7 +2,11 @@
 //! What `#[kernel]` makes of a function on the host.
 
 use cuda_sim::{Config, FaultKind, Memory, launch};
-use cuda_std::{AnyCall, Entry, Kernel, global, kernel};
+use cuda_std::{
+    AnyCall, Entry, Kernel, Parameter, Slice, SliceMut, address_space, global, kernel,
+    shared_array, thread,
+};
+use std::mem::MaybeUninit;
 
 /// Reads a word too far.
 ///
@@ -65,4 +69,169 @@ fn a_kernel_is_a_value_that_an_emulator_runs_with_its_parameters() {
     let mut parameters = 0;
     call.with_pointers(&mut |at| parameters = at.len());
     assert_eq!(parameters, 2);
+}
+
+/// `c = a + b`, with slices that live differently long.
+///
+/// # Safety
+/// `c` has as many numbers as the others.
+#[kernel]
+pub unsafe fn sum<'a>(a: &'a [f32], b: &'static [f32], mut c: &mut [f32], scale: &f32) {
+    let i = thread::index_1d() as usize;
+    c = &mut c[..b.len()];
+    if i < c.len() {
+        c[i] = scale * (a[i] + b[i]);
+    }
+}
+
+#[test]
+fn a_slice_is_two_parameters_and_arrives_whole() {
+    fn parameters<K: Kernel<Parameters = P>, P>() {}
+    parameters::<sum, (Slice<f32>, Slice<f32>, SliceMut<f32>, *const f32)>();
+    let mut memory = Memory::new();
+    let (a, b) = (memory.input("a", &[1.0f32; 70]), memory.input("b", &[2.0f32; 70]));
+    let (c, scale) = (memory.output::<f32>("c", 70), memory.input("scale", &[2.0f32]));
+    let slice = |start, len| Slice { start, len };
+    let call = Entry::of::<sum>().with((
+        slice(a.as_ptr(), 70),
+        slice(b.as_ptr(), 70),
+        SliceMut { start: c.as_mut_ptr(), len: 70 },
+        scale.as_ptr(),
+    ));
+    call.with_pointers(&mut |at| assert_eq!(at.len(), 7));
+    // Not whole warps.
+    let config = Config { blocks: 2, threads: 40, ..Config::default() };
+    launch("sum", config, &mut memory, || {
+        // SAFETY: the buffers are as the kernel wants them.
+        unsafe { call.run() }
+    })
+    .unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(memory.read(c), [6.0; 70]);
+}
+
+/// A structure by value.
+#[derive(Clone, Copy, Parameter)]
+#[repr(C)]
+pub struct Pair<T> {
+    first: T,
+    second: [u16; 2],
+}
+
+/// Writes what it gets.
+///
+/// # Safety
+/// `at` is valid.
+#[kernel]
+pub unsafe fn keep(at: *mut u32, Pair { first, second }: Pair<u32>) {
+    if thread::first() {
+        // SAFETY: as the caller promises.
+        unsafe { global::store(at, first + u32::from(second[0]) + u32::from(second[1])) };
+    }
+}
+
+#[test]
+fn a_structure_is_passed_as_it_is() {
+    let mut memory = Memory::new();
+    let word = memory.output("word", 1);
+    let call = Entry::of::<keep>().with((word.as_mut_ptr(), Pair { first: 1, second: [2, 3] }));
+    launch("keep", Config::default(), &mut memory, || {
+        // SAFETY: the emulator checks the access.
+        unsafe { call.run() }
+    })
+    .unwrap();
+    assert_eq!(memory.read(word), [6]);
+}
+
+/// Turns the rows of each block's tile around, by static shared memory.
+///
+/// # Safety
+/// There is a number for each thread of a grid of blocks of 8 by 4.
+#[kernel]
+pub unsafe fn turn(numbers: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: [[MaybeUninit<u32>; 8]; 4] = [[const { MaybeUninit::uninit() }; 8]; 4];
+    let (x, y) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
+    let at = thread::index() as usize;
+    let sums = shared_array![u32; 4];
+    // SAFETY: each thread has a place of its own until the barrier.
+    unsafe {
+        TILE[y][x].write(*numbers.add(at));
+        if x == 0 {
+            *sums.add(y) = 100 * y as u32;
+        }
+        thread::sync_threads();
+        *numbers.add(at) = TILE[y][7 - x].assume_init() + *sums.add(y);
+    }
+}
+
+#[test]
+fn each_block_has_its_own_static_shared_memory() {
+    let before: Vec<u32> = (0..32 * 6).collect();
+    let after = |at: u32| at / 8 * 8 + 7 - at % 8 + at / 8 % 4 * 100;
+    let after: Vec<u32> = before.iter().map(|&at| after(at)).collect();
+    for seed in 0..8 {
+        let mut memory = Memory::new();
+        let numbers = memory.in_out("numbers", &before);
+        let config = Config {
+            blocks: 3,
+            blocks_yz: [2, 1],
+            threads: 8,
+            threads_yz: [4, 1],
+            seed,
+            ..Config::default()
+        };
+        launch("turn", config, &mut memory, || {
+            // SAFETY: as many numbers as threads.
+            unsafe { turn(numbers.as_mut_ptr()) }
+        })
+        .unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(memory.read(numbers), after);
+    }
+}
+
+#[test]
+fn more_static_shared_memory_than_a_block_has_is_refused() {
+    let kernel = || {
+        let _ = shared_array![u64; 4096];
+        let _ = shared_array![u64; 4096];
+    };
+    let fault = launch("large", Config::default(), &mut Memory::new(), kernel).unwrap_err();
+    let text = "kernel large: the driver refuses the launch: its blocks have 65536 bytes of static shared memory; 49152 are \
+                possible";
+    assert_eq!(fault.to_string(), text);
+}
+
+/// A module of the kernel's file's name beside the kernel: `pub use` brings the function only.
+mod named_alike {
+    pub mod alike;
+    pub use alike::alike;
+}
+
+#[test]
+fn a_kernel_may_have_the_name_of_its_module() {
+    assert_eq!(named_alike::alike::alike_kernel::NAME, "alike");
+    let mut memory = Memory::new();
+    let word = memory.output::<u32>("word", 1);
+    let one = Config { threads: 1, ..Config::default() };
+    // SAFETY: the emulator checks the access.
+    launch("alike", one, &mut memory, || unsafe { named_alike::alike(word.as_mut_ptr()) }).unwrap();
+    assert_eq!(memory.read(word), [1]);
+}
+
+#[test]
+fn an_assertion_that_fails_ends_the_launch_with_its_values() {
+    let kernel = || {
+        let lane = cuda_std::warp::lane_id();
+        cuda_std::assert_ne!(lane, 32);
+        cuda_std::println!("lane {lane}");
+        cuda_std::assert_eq!(lane / 32, lane % 2);
+    };
+    let fault = launch("odd", Config::default(), &mut Memory::new(), kernel).unwrap_err();
+    let FaultKind::Assertion(text) = &fault.kind else { panic!("{fault}") };
+    assert!(
+        text.starts_with("lane / 32 == lane % 2, ") && text.ends_with("left 0, right 1"),
+        "{text}"
+    );
+    assert!(text.contains("kernel.rs:"), "{text}");
+    assert!(fault.site.location.file().ends_with("kernel.rs"), "{fault}");
 }

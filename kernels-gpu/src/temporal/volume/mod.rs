@@ -30,7 +30,7 @@ pub use kernels::{KERNELS, Kernel};
 
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Launch<V, const N: usize> {
     /// Where it does so.
     pub tiles: Tiles,
@@ -40,7 +40,7 @@ pub struct Launch<V, const N: usize> {
 
 /// The tiles through which blocks run.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
     /// Extents (z, y, x) of the grid.
     pub extents: [i32; 3],

@@ -9,6 +9,8 @@ use cuda_sim::{
 const SHAPE: Config = Config {
     blocks: 1,
     threads: 64,
+    blocks_yz: [1; 2],
+    threads_yz: [1; 2],
     shared_bytes: 4096,
     seed: 0,
     registers: 32,
@@ -58,6 +60,7 @@ mod blocks;
 mod chips;
 mod copies;
 mod launches;
+mod masks;
 mod memory;
 mod order;
 mod proxies;

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernels with rust-cuda's interface become PTX; with the variable `PTXAS`, which names NVIDIA's assembler, machine code.
+
+use cuda_builder::{BuildError, Chip, Compiler, CudaBuilder, NvvmArch};
+use std::path::Path;
+use std::process::Command;
+
+const KERNELS: &str = r#"
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU32, Ordering};
+use cuda_std::prelude::*;
+use cuda_std::atomic::{AtomicF32, AtomicF64};
+use cuda_std::warp::{self, WarpReductionOp};
+use cuda_std::{Parameter, address_space, shared, shared_array};
+
+mod add;
+pub use add::add;
+
+type Number = f32;
+
+#[derive(Clone, Copy, Parameter)]
+#[repr(C)]
+pub struct Pair { first: f32, second: u64 }
+
+#[kernel]
+pub unsafe fn slices(a: &'static [Number], pair: Pair, b: &mut [u64], n: u32, one: &u16) {
+    let at = thread::index_2d();
+    let i = (at.y * n + at.x) as usize;
+    if i < b.len() {
+        b[i] = a[i] as u64 + pair.second + pair.first as u64 + u64::from(*one);
+    }
+}
+
+#[kernel]
+pub unsafe fn reverse(numbers: *mut f32) {
+    #[address_space(shared)]
+    static mut TILE: [[MaybeUninit<f32>; 8]; 4] = [[const { MaybeUninit::uninit() }; 8]; 4];
+    let (x, y) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
+    let more = shared_array![u32; 7];
+    unsafe {
+        *more.add(x % 7) = 5;
+        TILE[y][x].write(*numbers.add(x));
+        thread::sync_threads();
+        *numbers.add(x) = TILE[y][7 - x].assume_init() + *more.add(y) as f32;
+        *shared::dynamic_shared_mem::<f32>() = 1.0;
+    }
+}
+
+#[kernel]
+pub unsafe fn lanes(out: *mut u64, mask: u32) {
+    let lane = thread::thread_idx_x();
+    unsafe {
+        let mut sum = u64::from(warp::warp_vote_ballot(mask, lane > 3));
+        sum += u64::from(warp::warp_vote_all(mask, lane > 4)) + u64::from(warp::warp_vote_any(mask, lane > 5));
+        sum += u64::from(warp::warp_match_any(mask, lane)) + u64::from(warp::warp_match_any(mask, sum));
+        sum += u64::from(warp::warp_match_all(mask, lane as f32).unwrap_or(1));
+        sum += warp::warp_shuffle_idx(mask, sum, 3, 16).0 + u64::from(warp::warp_shuffle_up(mask, lane, 1, 32).0);
+        sum += u64::from(warp::warp_shuffle_down(mask, 1.5f32, 1, 8).1) + warp::warp_shuffle_xor(mask, 1u128, 1, 32).0 as u64;
+        sum += u64::from(warp::warp_reduce(mask, lane, WarpReductionOp::Add));
+        sum += warp::warp_reduce(mask, lane as i32, WarpReductionOp::Min) as u64;
+        warp::sync_warp(mask);
+        sum += u64::from(warp::activemask()) + u64::from(warp::lane_id());
+        sum += u64::from(thread::sync_threads_count(lane)) + u64::from(thread::sync_threads_and(lane));
+        *out.add(thread::index() as usize) = sum + u64::from(thread::sync_threads_or(lane));
+    }
+}
+
+#[kernel]
+pub unsafe fn atomics(whole: *mut u32, single: *mut f32, double: *mut f64) {
+    unsafe {
+        AtomicU32::from_ptr(whole).fetch_add(1, Ordering::Relaxed);
+        AtomicF32::from_ptr(single).fetch_add(1.5, Ordering::Relaxed);
+        AtomicF64::from_ptr(double).fetch_add(1.5, Ordering::AcqRel);
+        AtomicF32::from_ptr(single).fetch_max(9.0, Ordering::Relaxed);
+    }
+}
+
+#[kernel]
+pub unsafe fn floats(x: &mut [f32], y: &mut [f64], bytes: &[u8], halves: &[i16]) {
+    let i = thread::index_1d() as usize;
+    let of = x[i];
+    x[i] = of.sqrt() + of.exp() + of.sin() + of.ln().floor() / (1.0 + of * of) + of.powf(1.5) + of.mul_add(of, of).tanh();
+    y[i] = y[i].sqrt() + y[i].exp() + y[i].cos() + f64::from(bytes[i]) + f64::from(halves[i]);
+}
+
+#[kernel]
+pub unsafe fn prints(n: u32) {
+    if thread::first() {
+        println!("{} threads, {:?}", n, thread::block_dim());
+        print!("{:>5.2}", 1.5f32);
+    }
+    cuda_std::assert_eq!(n / 2, 7);
+    cuda_std::assert_ne!(n, 3);
+}
+"#;
+
+/// A kernel that is named as its module is.
+const ADD: &str =
+    "#[cuda_std::kernel] pub unsafe fn add(a: &[i8], c: *mut i8) { unsafe { *c = a[0] } }\n";
+
+fn write(krate: &Path, kernels: &str) {
+    let cuda_std = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("cuda_std");
+    let manifest = format!(
+        "[package]\nname = \"like-rust-cuda\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+         [lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n[features]\nextra = []\n\
+         [dependencies]\ncuda_std = {{ path = {cuda_std:?} }}\n[workspace]\n"
+    );
+    std::fs::create_dir_all(krate.join("src")).unwrap();
+    std::fs::write(krate.join("Cargo.toml"), manifest).unwrap();
+    std::fs::write(krate.join("src/lib.rs"), kernels).unwrap();
+    std::fs::write(krate.join("src/add.rs"), ADD).unwrap();
+}
+
+fn assemble(ptx: &Path) {
+    let Some(ptxas) = std::env::var_os("PTXAS") else { return };
+    let output = Command::new(ptxas).arg("-arch=sm_90").arg(ptx).args(["-o", "/dev/null"]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// One test, because each folder compiles `core` anew.
+#[test]
+fn kernels_of_rust_cuda_become_ptx() {
+    if let Err(error) = Compiler::find() {
+        assert!(std::env::var_os("REQUIRE_DEVICE_COMPILER").is_none(), "{error}");
+        eprintln!("skipped: {error}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let krate = folder.path().join("kernels");
+    write(&krate, KERNELS);
+    let copy = folder.path().join("kernels.ptx");
+    let builder = CudaBuilder::new(&krate).target_dir(folder.path().join("target"));
+    let builder = builder.kept_in(folder.path().join("kept")).copy_to(&copy);
+    let built = builder.clone().build().unwrap();
+    assert_eq!(
+        (built.arch, NvvmArch::Compute80),
+        (Chip::Sm80, Chip::Sm80),
+        "everything later runs it"
+    );
+    let ptx = std::fs::read_to_string(&copy).unwrap();
+    assemble(&copy);
+
+    // A slice is an address and a length; all else is one parameter.
+    let entry = |name: &str| {
+        let rest = ptx.split_once(&format!(".visible .entry {name}(")).unwrap().1;
+        let list = rest.split_once(')').unwrap().0;
+        let list = list.replace(".ptr .align 1 ", "").replace(".ptr .align 2 ", "");
+        list.lines()
+            .map(|line| line.trim().trim_end_matches(',').to_owned())
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+    };
+    let types = [".u64", ".u64", ".align 8 .b8", ".u64", ".u64", ".u32", ".u64"];
+    let found = entry("slices");
+    assert_eq!(found.len(), types.len(), "{found:?}");
+    for (at, (found, ty)) in found.iter().zip(types).enumerate() {
+        assert!(found.starts_with(&format!(".param {ty} slices_param_{at}")), "{found}");
+    }
+    assert_eq!(entry("add").len(), 3);
+    for text in [
+        ".shared .align 4 .b8 __cuda_shared_TILE_",
+        "[128];",
+        ".shared .align 4 .b8 __cuda_shared_ARRAY_",
+        "[28];",
+        "vote.sync.ballot.b32",
+        "match.any.sync.b64",
+        "match.all.sync.b32",
+        "shfl.sync.up.b32",
+        "redux.sync.min.s32",
+        "bar.red.popc.u32",
+        "atom.add.f32",
+        "atom.add.f64",
+        "sqrt.rn.f32",
+        "sqrt.rn.f64",
+        "vprintf",
+        "%tid.y",
+        "ld.global.b8",
+    ] {
+        assert!(ptx.contains(text), "{text} is not in\n{ptx}");
+    }
+    assert!(!ptx.contains(".global .align 4 .b8 __cuda_shared"), "{ptx}");
+
+    // The options.
+    let module = folder.path().join("module.ll");
+    builder.clone().final_module_path(&module).build().unwrap();
+    assert!(std::fs::read_to_string(&module).unwrap().contains("define ptx_kernel void @slices("));
+    let fast = builder.clone().ftz(true).fast_sqrt(true).fast_div(true).fma_contraction(true);
+    fast.build().unwrap();
+    let ptx = std::fs::read_to_string(&copy).unwrap();
+    for text in ["sqrt.approx.ftz.f32", "div.full.ftz.f32", "mul.ftz.f32"] {
+        assert!(ptx.contains(text), "{text} is not in\n{ptx}");
+    }
+    assemble(&copy);
+    write(&krate, "#[cfg(feature = \"extra\")] mod add;\n");
+    builder.clone().build_args(&["--features=extra"]).build().unwrap();
+    assert!(std::fs::read_to_string(&copy).unwrap().contains(".entry add("));
+
+    // The address of a name is not that of the memory.
+    let taken = "#[cuda_std::kernel] pub unsafe fn k(out: *mut u64) {
+        #[cuda_std::address_space(shared)]
+        static mut TILE: [core::mem::MaybeUninit<u64>; 4] = [core::mem::MaybeUninit::uninit(); 4];
+        unsafe { *out = *(&raw mut TILE).cast::<u64>() }
+    }";
+    write(&krate, taken);
+    let error = builder.clone().build().unwrap_err();
+    assert!(
+        matches!(&error, BuildError::SharedAddress { names, .. } if *names == ["TILE"]),
+        "{error}"
+    );
+    write(&krate, &taken.replace("&raw mut TILE", "&raw mut *TILE"));
+    builder.clone().build().unwrap();
+
+    // `unwrap` shows an error as it was written, and the macro refuses by what a type is.
+    write(
+        &krate,
+        "type Hidden = (u8, u32);\n#[cuda_std::kernel]\npub unsafe fn k(pair: Hidden) {}\n",
+    );
+    let text = format!("{:?}", builder.build().unwrap_err());
+    assert!(
+        text.contains("\nerror[E0277]: `(u8, u32)` cannot be a kernel's parameter\n --> "),
+        "{text}"
+    );
+    assert!(text.contains("3 | pub unsafe fn k(pair: Hidden) {}\n"), "{text}");
+}
