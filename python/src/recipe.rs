@@ -47,9 +47,10 @@ enum What {
     Spacing,
     Dt,
     Dtype,
+    Series,
 }
 
-const WHATS: [(&str, What); 11] = [
+const WHATS: [(&str, What); 12] = [
     ("parameter", What::Parameter),
     ("start", What::Start),
     ("before", What::Before),
@@ -61,6 +62,7 @@ const WHATS: [(&str, What); 11] = [
     ("spacing", What::Spacing),
     ("dt", What::Dt),
     ("dtype", What::Dtype),
+    ("series", What::Series),
 ];
 
 #[derive(Clone)]
@@ -220,6 +222,10 @@ impl Given {
             }
             What::Spacing => to.spacing = texts("spacing"),
             What::Dt => to.dt = text("dt"),
+            What::Series => match self.values.first() {
+                Some(Value::Grid(grid)) => to.set_series(&arrays::rows(grid))?,
+                _ => to.set_series(&[])?,
+            },
             What::Dtype => to.dtype = text("dtype").as_str().parse().unwrap_or(Dtype::F32),
         }
         Ok(false)

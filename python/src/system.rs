@@ -8,11 +8,12 @@ use pyo3::types::{PyDict, PyTuple};
 use stencil::engine::EngineRequest;
 use stencil::{Error, Simulation};
 
+use crate::arrays;
 use crate::choices::named;
 use crate::computation::Computation;
 use crate::numbers::count;
 use crate::recipe::Recipe;
-use crate::state;
+use crate::state::{self, KeptState};
 use crate::worker::Worker;
 
 /// A system of fields.
@@ -70,6 +71,23 @@ impl PySystem {
     /// What it is made of.
     fn _recipe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.recipe().written(py)
+    }
+
+    /// Its state, to go back to.
+    fn _keep(own: PyRef<'_, Self>) -> PyResult<KeptState> {
+        Ok(KeptState(own.as_super().worker().ask(own.py(), Simulation::state)?))
+    }
+
+    /// Goes back to a state, from which sources add other numbers: a row for each.
+    fn _begin_shot(
+        own: PyRef<'_, Self>,
+        kept: &Bound<'_, KeptState>,
+        series: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let state = kept.get().0.clone();
+        let series = arrays::rows(&arrays::grid(series, "what sources add")?);
+        let begin = move |simulation: &mut Simulation| simulation.begin_shot(&state, &series);
+        own.as_super().worker().ask(own.py(), begin)
     }
 
     /// Gives constants other values, expressions: all of them or none.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::checked::System;
+use super::description::Table;
 use super::evaluate::Values;
 use super::expression::Array;
 use super::interval::SumRounding;
@@ -52,6 +53,11 @@ pub trait StepSession: Session {
     fn tell_clock(&mut self, clock: Clock) -> Result<(), Error> {
         self.take_clock(clock);
         Ok(())
+    }
+
+    /// Takes other values of the system's tables, of which single numbers of a step are made. False if it does not.
+    fn take_tables(&mut self, _tables: &[Table]) -> bool {
+        false
     }
 
     /// The type in which it makes the transforms of solves.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::stored::Stored;
 use super::{Cpu, View, convert};
+use crate::description::Table;
 use crate::evaluate;
 use crate::expression::Array;
 use crate::places::Places;
@@ -103,6 +104,11 @@ impl<T: Stored> Session for OnCpu<T> {
 impl<T: Stored> StepSession for OnCpu<T> {
     fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
         Ok(Box::new(View(&self.cpu)))
+    }
+
+    fn take_tables(&mut self, tables: &[Table]) -> bool {
+        self.cpu.system.tables = tables.to_vec();
+        true
     }
 
     fn engine(&self) -> &'static str {

@@ -563,6 +563,27 @@ impl SystemSimulation {
         Ok(true)
     }
 
+    /// Goes back to a state, with what was noted up to it, and on as a system that differs in values of tables; false where the
+    /// engine cannot: then nothing that it has counts.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; the device refuses.
+    pub(super) fn begin_shot(
+        &mut self,
+        system: &System,
+        state: &SystemState,
+    ) -> Result<bool, Error> {
+        if !self.session.take_tables(&system.tables) || !self.return_to(state)? {
+            return Ok(false);
+        }
+        self.system.tables.clone_from(&system.tables);
+        self.system.source.clone_from(&system.source);
+        self.records.clone_from(&state.records);
+        self.rows.clone_from(&state.series);
+        self.rows_of.clone_from(&state.rows_of);
+        Ok(true)
+    }
+
     /// What the receivers recorded: for the start and each step, the time and the value at each receiver.
     #[must_use]
     pub fn records(&self) -> &[Vec<f64>] {

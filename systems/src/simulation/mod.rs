@@ -38,6 +38,7 @@ mod builder;
 mod equations;
 mod gradient;
 mod kept;
+mod shots;
 mod state;
 
 use builder::Choices;

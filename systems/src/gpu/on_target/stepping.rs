@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::totals::SLOTS;
 use super::{OnTarget, rows};
 use crate::checked::System;
+use crate::description::Table;
 use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::gpu::target::Target;
@@ -112,6 +113,12 @@ impl<T: Target> Session for OnTarget<T> {
 }
 
 impl<T: Target> StepSession for OnTarget<T> {
+    fn take_tables(&mut self, tables: &[Table]) -> bool {
+        self.system.tables = tables.to_vec();
+        (self.numbers_of, self.last) = ((0, 0), None);
+        true
+    }
+
     fn advance_from_before(&mut self) -> Result<(), Error> {
         match self.last {
             Some((first, steps)) if first + steps == self.done && steps < self.launch() => {
