@@ -204,7 +204,7 @@ class _Steps(torch.autograd.Function):
         device = next((tensor.device for tensor in tensors if tensor.is_cuda), torch.device("cpu"))
         arrays, records = [], []
         for _ in _each(system, job.steps, shots):
-            arrays.append([(_short(name, level), array) for name, level, array in system._state()["arrays"]])
+            arrays.append(_fields(system, device))
             records.append(system.records())
         dtype = getattr(torch, {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}[system.report()["dtype"]])
         wide = torch.promote_types(dtype, torch.float32)
@@ -212,11 +212,11 @@ class _Steps(torch.autograd.Function):
         job.times = torch.from_numpy(np.ascontiguousarray(records[0][:, 0] if records[0].size else np.zeros(0)))
 
         def together(parts, dtype):
-            array = parts[0] if shots is None else np.stack(parts)
-            return torch.from_numpy(np.ascontiguousarray(array)).to(device=device, dtype=dtype)
+            tensor = parts[0] if shots is None else torch.stack(parts)
+            return tensor.to(device=device, dtype=dtype)
 
         fields = [together([own[number][1] for own in arrays], dtype) for number in range(len(job.names))]
-        rows = [own[:, 1:] if own.size else np.zeros((job.steps + 1, 0)) for own in records]
+        rows = [torch.from_numpy(own[:, 1:].copy() if own.size else np.zeros((job.steps + 1, 0))) for own in records]
         return (*fields, together(rows, wide))
 
     @staticmethod
@@ -256,6 +256,30 @@ def _each(system, steps, shots):
         return system.shots(steps, shots)
     system.step(steps)
     return [0]
+
+
+def _fields(system, device):
+    """The fields as they are now, and as they were in the steps before that equations read: names and tensors."""
+    found = []
+    for name in system.fields:
+        for level in range(3):
+            try:
+                if device.type == "cuda":
+                    own = torch.from_dlpack(system._level_on_device(name, level))
+                else:
+                    own = _tensor(system._level(name, level))
+            except InputError:
+                if level == 0:
+                    raise
+                break
+            found.append((_short(name, level), own))
+    return found
+
+
+def _tensor(array):
+    """A tensor of an array of numpy; of bfloat16 one of float32, which torch takes."""
+    known = array.dtype.name in ("float16", "float32", "float64")
+    return torch.from_numpy(array if known else array.astype(np.float32))
 
 
 def _short(name, level):

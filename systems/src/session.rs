@@ -12,6 +12,7 @@ use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
 use super::reduced;
+use compute::device::{DeviceArray, DeviceGrid};
 use compute::engine::{Session, State};
 use problem::{Clock, Dtype, Error, Grid, Jump, Region, Shape};
 
@@ -58,6 +59,24 @@ pub trait StepSession: Session {
     /// Takes other values of the system's tables, of which single numbers of a step are made. False if it does not.
     fn take_tables(&mut self, _tables: &[Table]) -> bool {
         false
+    }
+
+    /// Takes the values of an array of the device's memory, of the grid's shape and the system's type, if all of them are finite, without
+    /// this machine's memory. False where it does not; then nothing is changed.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn take_array(&mut self, _array: usize, _from: &DeviceArray) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// A copy of an array in the memory of the device, for others, if all values are known to be finite. None where that is not
+    /// done without this machine's memory.
+    ///
+    /// # Errors
+    /// The device refuses, or has no room for it.
+    fn give_array(&mut self, _array: usize) -> Result<Option<DeviceGrid>, Error> {
+        Ok(None)
     }
 
     /// The type in which it makes the transforms of solves.

@@ -6,8 +6,8 @@ use kernels_gpu::wide2d::finished::Parameters;
 
 use std::time::Duration;
 
-use compute::device::Rows;
 use compute::device::generated::MOST_ADDRESSES;
+use compute::device::{Elsewhere, Rows};
 use compute::engine::fft::solve::Solve;
 use compute::engine::on_gpu::Ghosts;
 use problem::observe::PendingCopy;
@@ -91,6 +91,18 @@ pub trait Target {
         _of: (Shape, Dtype),
     ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         Ok(None)
+    }
+    /// Waits for all launches, and copies rows of an array from elsewhere in the memory of what launches. False where that is no GPU's.
+    fn take(&mut self, _from: Elsewhere, _array: usize, _rows: Rows) -> Result<bool, Error> {
+        Ok(false)
+    }
+    /// Waits for all launches, and copies rows of an array to elsewhere in the memory of what launches. False where that is no GPU's.
+    fn give(&mut self, _array: usize, _rows: Rows, _to: Elsewhere) -> Result<bool, Error> {
+        Ok(false)
+    }
+    /// Whether all values of an array of this type are known to be finite after a look at them on the device.
+    fn knows_finite(&mut self, _array: usize, _dtype: Dtype) -> Result<bool, Error> {
+        Ok(false)
     }
     /// Waits for all launches.
     fn wait(&self) -> Result<(), Error>;

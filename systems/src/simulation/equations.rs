@@ -16,6 +16,7 @@ use crate::receivers::{Numbers, Received};
 use crate::session::{Jumps, StepSession};
 use crate::start::StartValues;
 use crate::{gpu, ranks};
+use compute::device::{DeviceArray, DeviceGrid};
 use compute::engine::EngineRequest;
 use compute::families::refusal::Refusal;
 use compute::plan::Sharing;
@@ -535,12 +536,54 @@ impl SystemSimulation {
             Err(Error::Unsupported { .. }) => return Ok(false),
             written => written?,
         }
-        // Its steps cannot be taken again from the start.
+        self.begins_here();
+        Ok(true)
+    }
+
+    /// A field has other values: its steps cannot be taken again from the start.
+    fn begins_here(&mut self) {
         (self.told, self.again, self.foreseen) = (None, None, None);
         self.grown = (0, Vec::new());
         self.outset.forget_values();
         self.system.clock = self.system.found_anew(self.system.clock, self.done);
+    }
+
+    /// Gives a field the values of an array in the memory of a GPU, of its shape, where they can be copied and looked at there.
+    /// False where they cannot, or where one is not finite; then nothing is changed.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; the device refuses.
+    pub(super) fn put_array(
+        &mut self,
+        name: &str,
+        level: usize,
+        from: &DeviceArray,
+    ) -> Result<bool, Error> {
+        let own = Array::Field { field: self.system.find(name)?, level };
+        let number = self.system.numbered().into_iter().position(|array| array == own);
+        let Some(number) = number.filter(|_| self.system.solid.is_none()) else { return Ok(false) };
+        if from.dtype() != self.system.dtype || !self.session.take_array(number, from)? {
+            return Ok(false);
+        }
+        self.begins_here();
         Ok(true)
+    }
+
+    /// A copy of a field so many steps before now in the memory of the GPU that computes it, if all values are known to be finite; none where that is not done
+    /// without this machine's memory.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; there is no room; the device refuses.
+    pub(super) fn on_device(
+        &mut self,
+        name: &str,
+        level: usize,
+    ) -> Result<Option<DeviceGrid>, Error> {
+        let own = Array::Field { field: self.system.find(name)?, level };
+        match self.system.numbered().into_iter().position(|array| array == own) {
+            Some(number) => self.session.give_array(number),
+            None => Ok(None),
+        }
     }
 
     /// Goes back to a state, without what was noted since, where the engine can: else nothing that it has counts.

@@ -15,6 +15,7 @@ use crate::interval::SumRounding;
 use crate::parts::Field;
 use crate::places::Places;
 use crate::session::{Copies, StepSession};
+use compute::device::{DeviceArray, DeviceGrid};
 use compute::engine::{Session, State};
 use problem::observe::PendingCopy;
 use problem::{Clock, Dtype, Error, Grid, Region, Shape, View, values as grid, with_values};
@@ -113,6 +114,40 @@ impl<T: Target> Session for OnTarget<T> {
 }
 
 impl<T: Target> StepSession for OnTarget<T> {
+    fn take_array(&mut self, array: usize, from: &DeviceArray) -> Result<bool, Error> {
+        if self.ghosts.is_some() {
+            return Ok(false);
+        }
+        let Array::Field { field, level } = self.system.numbered()[array] else {
+            unreachable!("coefficients have no number")
+        };
+        let dtype = self.system.dtype;
+        let whole = rows(&self.kernel.geometry, dtype, Region::whole(self.system.shape));
+        // Into an array that waits for next values, which is the field's if all are finite.
+        let levels = self.system.fields[field].levels;
+        let (own, next) = (level, levels + level.min(self.fields[field].len() - levels - 1));
+        let spare = self.fields[field][next];
+        if !self.target.take(from.lies(), spare, whole)?
+            || !self.target.knows_finite(spare, dtype)?
+        {
+            return Ok(false);
+        }
+        self.fields[field].swap(own, next);
+        self.last = None;
+        Ok(true)
+    }
+
+    fn give_array(&mut self, array: usize) -> Result<Option<DeviceGrid>, Error> {
+        let array = self.array(self.system.numbered()[array]);
+        let (shape, dtype) = (self.system.shape, self.system.dtype);
+        if !self.target.knows_finite(array, dtype)? {
+            return Ok(None);
+        }
+        let whole = rows(&self.kernel.geometry, dtype, Region::whole(shape));
+        let grid = DeviceGrid::allocate(shape, dtype)?;
+        Ok(self.target.give(array, whole, grid.lies())?.then_some(grid))
+    }
+
     fn take_tables(&mut self, tables: &[Table]) -> bool {
         self.system.tables = tables.to_vec();
         (self.numbers_of, self.last) = ((0, 0), None);
