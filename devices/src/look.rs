@@ -332,4 +332,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn of_an_array_that_is_not_of_whole_vectors_nothing_is_known() {
+        let device = Emulator::new();
+        for (bytes, known) in [(160, true), (168, false)] {
+            let memory = device.allocate("an array", bytes).unwrap();
+            let found = Look::default().knows_finite_array(&device, &memory, Dtype::F64);
+            assert_eq!(found.unwrap(), known);
+        }
+    }
 }

@@ -118,23 +118,10 @@ impl<T: Target> StepSession for OnTarget<T> {
         if self.ghosts.is_some() {
             return Ok(false);
         }
-        let Array::Field { field, level } = self.system.numbered()[array] else {
-            unreachable!("coefficients have no number")
-        };
         let dtype = self.system.dtype;
-        let whole = rows(&self.kernel.geometry, dtype, Region::whole(self.system.shape));
-        // Into an array that waits for next values, which is the field's if all are finite.
-        let levels = self.system.fields[field].levels;
-        let (own, next) = (level, levels + level.min(self.fields[field].len() - levels - 1));
-        let spare = self.fields[field][next];
-        if !self.target.take(from.lies(), spare, whole)?
-            || !self.target.knows_finite(spare, dtype)?
-        {
-            return Ok(false);
-        }
-        self.fields[field].swap(own, next);
-        self.last = None;
-        Ok(true)
+        self.replace(array, |target, spare, whole| {
+            Ok(target.take(from.lies(), spare, whole)? && target.knows_finite(spare, dtype)?)
+        })
     }
 
     fn give_array(&mut self, array: usize) -> Result<Option<DeviceGrid>, Error> {
