@@ -176,8 +176,8 @@ def runs(case, engine, memory):
 def peak(case, engine, memory, whose, what):
     """Bytes that a run takes at most beside what is there before it: of the host, and of the GPU. For a process of its own."""
     run = runs(case, engine, memory)[whose][what]
-    small = Case(case.kind, 64, 4, case.dtype, case.device)
-    # Libraries, threads and contexts are not counted.
+    small = Case(case.kind, 64, 60, case.dtype, case.device)
+    # Libraries, threads and contexts are not counted. So many steps bring waves to receivers.
     runs(small, engine, memory)[whose][what]()
     least, ends = [2**63], threading.Event()
 

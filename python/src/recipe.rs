@@ -160,6 +160,17 @@ impl Recipe {
         }
     }
 
+    /// With other numbers that sources add, from a step on. Those before it are added no more.
+    pub fn series(&mut self, first: usize, rows: &[Vec<f64>]) -> Result<(), Error> {
+        let extents = [rows.len(), first + rows.first().map_or(0, Vec::len)];
+        let before = vec![0.0; first];
+        let values: Vec<f64> =
+            rows.iter().flat_map(|row| before.iter().chain(row)).copied().collect();
+        let values = vec![Value::Grid(Grid::new(&extents, values)?.into())];
+        self.give(Given { what: What::Series, name: String::new(), values });
+        Ok(())
+    }
+
     fn give(&mut self, given: Given) {
         self.given.retain(|own| own.what != given.what || own.name != given.name);
         self.given.push(given);

@@ -8,13 +8,13 @@ use pyo3::types::{PyDict, PyTuple};
 use stencil::engine::EngineRequest;
 use stencil::{Error, Simulation};
 
-use crate::arrays;
 use crate::choices::named;
 use crate::computation::Computation;
 use crate::numbers::count;
 use crate::recipe::Recipe;
 use crate::state::{self, KeptState};
 use crate::worker::Worker;
+use crate::{arrays, errors};
 
 /// A system of fields.
 #[pyclass(frozen, subclass, extends = Computation, name = "System", module = "stencil._stencil")]
@@ -86,8 +86,11 @@ impl PySystem {
     ) -> PyResult<()> {
         let state = kept.get().0.clone();
         let series = arrays::rows(&arrays::grid(series, "what sources add")?);
+        let (first, rows) = (state.step, series.clone());
         let begin = move |simulation: &mut Simulation| simulation.begin_shot(&state, &series);
-        own.as_super().worker().ask(own.py(), begin)
+        own.as_super().worker().ask(own.py(), begin)?;
+        let mut recipe = own.recipe.lock().unwrap_or_else(PoisonError::into_inner);
+        recipe.series(first, &rows).map_err(|error| errors::raised(own.py(), &error))
     }
 
     /// Gives constants other values, expressions: all of them or none.

@@ -2,6 +2,7 @@
 """Gradients of systems: beside difference quotients, and an inversion."""
 
 import pathlib
+import pickle
 import runpy
 import sys
 
@@ -175,6 +176,11 @@ def test_shots_are_runs_with_other_sources(engine):
         assert several.steps == 2 + steps
         assert np.array_equal(several.records(), one.records())
         assert np.array_equal(several["p"], one["p"]) and np.array_equal(several["p", 1], one["p", 1])
+    # A copy, also by way of a pickle, goes on with what sources add in the last shot.
+    others = [several.copy(), pickle.loads(pickle.dumps(several))]
+    for each in (several, one, *others):
+        each.step(2)
+        assert np.array_equal(each["p"], several["p"])
 
     weights, asked = random.random((3, steps + 1, 1)), []
 
