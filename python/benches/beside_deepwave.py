@@ -179,22 +179,26 @@ def peak(case, engine, memory, whose, what):
     small = Case(case.kind, 64, 60, case.dtype, case.device)
     # Libraries, threads and contexts are not counted. So many steps bring waves to receivers.
     runs(small, engine, memory)[whose][what]()
-    least, ends = [2**63], threading.Event()
+
+    def used():
+        gpu = torch.cuda.mem_get_info() if case.device == "cuda" else (0, 0)
+        with open("/proc/self/statm") as file:
+            return [int(file.read().split()[1]) * resource.getpagesize(), gpu[1] - gpu[0]]
+
+    if case.device == "cuda":
+        torch.cuda.empty_cache()
+    before, most, ends = used(), [0, 0], threading.Event()
 
     def watch():
         while not ends.wait(0.002):
-            least[0] = min(least[0], torch.cuda.mem_get_info()[0])
+            most[:] = map(max, most, used())
 
-    before_gpu = 0
-    if case.device == "cuda":
-        torch.cuda.empty_cache()
-        before_gpu = torch.cuda.mem_get_info()[0]
-        threading.Thread(target=watch, daemon=True).start()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    watching = threading.Thread(target=watch)
+    watching.start()
     run()
     ends.set()
-    host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    print(json.dumps([host, before_gpu - least[0] if before_gpu else 0]))
+    watching.join()
+    print(json.dumps([max(own - there, 0) for own, there in zip(most, before, strict=True)]))
 
 
 def table(case, args, memory):

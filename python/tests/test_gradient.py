@@ -137,7 +137,7 @@ def test_mistakes_of_a_misfit():
 def test_the_inversion_of_the_examples_lowers_its_misfit(tmp_path, monkeypatch, capsys):
     example = pathlib.Path(__file__).parent.parent / "examples" / "fwi.py"
     picture = tmp_path / "fwi.png"
-    arguments = ["--scale", "0.4", "--iterations", "2", "--engine", "cpu", "--output", str(picture)]
+    arguments = ["--scale", "0.3", "--iterations", "1", "--engine", "cpu", "--output", str(picture)]
     monkeypatch.setattr(sys, "argv", [str(example), *arguments])
     runpy.run_path(str(example), run_name="__main__")
     looks = [line for line in capsys.readouterr().out.splitlines() if "misfit" in line]

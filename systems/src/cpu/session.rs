@@ -106,6 +106,14 @@ impl<T: Stored> StepSession for OnCpu<T> {
         Ok(Box::new(View(&self.cpu)))
     }
 
+    fn record(&mut self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {
+        let (view, dtype) = (View(&self.cpu), self.cpu.system.dtype);
+        let value = |&(field, index): &(usize, usize)| {
+            dtype.round(evaluate::Values::value(&view, Array::Field { field, level: 0 }, index))
+        };
+        Ok(points.iter().map(value).collect())
+    }
+
     fn take_tables(&mut self, tables: &[Table]) -> bool {
         self.cpu.system.tables = tables.to_vec();
         true
