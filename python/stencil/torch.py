@@ -69,6 +69,7 @@ def run(
     A gradient of a gradient is refused by torch; what is constant in a derivative is that of `System.gradient`. Raises what
     `System` and `System.gradient` raise.
     """
+    _check(source, "the description")
     inputs = _Inputs()
     given = {
         "fields": inputs.fields(fields),
@@ -83,6 +84,19 @@ def run(
     found = _Steps.apply(job, *inputs.tensors)
     *arrays, records = found
     return Run(dict(zip(job.names, arrays, strict=True)), records, job.times)
+
+
+def _check(value, what):
+    """Refuses a gradient that would be lost."""
+    if isinstance(value, torch.Tensor) and value.requires_grad:
+        text = f"{what} is a tensor that requires a gradient"
+        raise InputError(text, "input", {}, "give it as an argument: fields={…}, coefficients={…}, parameters={…} or sources=…")
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            _check(each, f"{what}[{name!r}]")
+    elif isinstance(value, (list, tuple)):
+        for number, each in enumerate(value):
+            _check(each, f"{what}[{number}]")
 
 
 class _Place(NamedTuple):

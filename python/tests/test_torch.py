@@ -168,6 +168,9 @@ def test_mistakes_are_told():
         stencil.torch.run(rod, 1, size=6, parameters={"rate": torch.ones(6)})
     with pytest.raises(stencil.InputError, match="2 rows of numbers are given for 0 sources"):
         stencil.torch.run(rod, 1, size=6, sources=torch.ones(2, 1))
+    inside = {"fields": {"u": {"start": torch.ones(6, requires_grad=True), "next": "u"}}}
+    with pytest.raises(stencil.InputError, match=r"\['fields'\]\['u'\]\['start'\] is a tensor that requires a gradient"):
+        stencil.torch.run(inside, 1)
     sides = {**rod, "fields": {"u": {"start": 1, "boundary": "constant=rate", "next": "u"}}}
     after = stencil.torch.run(sides, 1, size=6, parameters={"rate": torch.tensor(0.5, requires_grad=True)}, engine="cpu")
     with pytest.raises(stencil.InputError, match="rate"):
