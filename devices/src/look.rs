@@ -58,16 +58,41 @@ impl Look {
         self.is_finite(device, plane)
     }
 
+    /// Whether all values of an array of this type are known to be finite after a look, as above. Of what lies in its memory beside
+    /// its values all has to be finite as well, as zeros are.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn knows_finite_array(
+        &mut self,
+        device: &dyn Device,
+        memory: &Memory,
+        dtype: Dtype,
+    ) -> Result<bool, Error> {
+        match memory.bytes() % look::VECTOR as usize {
+            0 => self.is_finite_array(device, memory, dtype),
+            _ => Ok(false),
+        }
+    }
+
     /// Looks at all values.
     fn is_finite(&mut self, device: &dyn Device, plane: &Plane) -> Result<bool, Error> {
+        // Around the grid there are zeros: the array is looked at as it lies.
+        self.is_finite_array(device, plane.memory(), plane.dtype())
+    }
+
+    fn is_finite_array(
+        &mut self,
+        device: &dyn Device,
+        memory: &Memory,
+        dtype: Dtype,
+    ) -> Result<bool, Error> {
         let count = match self.count.take() {
             Some(count) => count,
             None => device.allocate("looks", size_of::<u32>())?,
         };
-        let memory = plane.memory();
-        // Around the grid there are zeros: the array is looked at as it lies.
         let vectors = (memory.bytes() / look::VECTOR as usize) as u64;
-        let exponents = Exponents::of(plane.dtype().bytes(), plane.dtype() == Dtype::Bf16);
+        let exponents = Exponents::of(dtype.bytes(), dtype == Dtype::Bf16);
         let call = Entry::of::<look::not_finite>();
         let call = call.with((memory.as_ptr(), vectors, exponents, count.as_mut_ptr()));
         let most = vectors.div_ceil(look::THREADS.into()).max(1);
@@ -305,6 +330,16 @@ mod tests {
                 plane.upload(&device, &grid).unwrap();
                 assert!(look.is_finite(&device, &plane).unwrap(), "{dtype}");
             }
+        }
+    }
+
+    #[test]
+    fn of_an_array_that_is_not_of_whole_vectors_nothing_is_known() {
+        let device = Emulator::new();
+        for (bytes, known) in [(160, true), (168, false)] {
+            let memory = device.allocate("an array", bytes).unwrap();
+            let found = Look::default().knows_finite_array(&device, &memory, Dtype::F64);
+            assert_eq!(found.unwrap(), known);
         }
     }
 }

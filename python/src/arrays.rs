@@ -116,6 +116,12 @@ pub fn grid(array: &Bound<'_, PyAny>, what: &str) -> PyResult<Grid> {
     HostArray::read(array, what)?.grid()
 }
 
+/// The rows of an array of two axes.
+pub fn rows(grid: &Grid) -> Vec<Vec<f64>> {
+    let [_, count, long] = grid.shape.extents();
+    (0..count).map(|row| (0..long).map(|at| grid.get(row * long + at)).collect()).collect()
+}
+
 /// The type that an array of numpy is computed in.
 fn element(array: &Bound<'_, PyAny>) -> PyResult<Dtype> {
     let dtype = array.getattr("dtype")?;

@@ -149,6 +149,17 @@ impl Computation {
         arrays::array(py, grid)
     }
 
+    /// A copy of it in the memory of the GPU.
+    fn _level_on_device(
+        &self,
+        py: Python<'_>,
+        name: String,
+        level: usize,
+    ) -> PyResult<DeviceArray> {
+        let grid = self.worker.ask(py, move |own| own.level_on_device(&name, level))?;
+        Ok(DeviceArray::new(grid))
+    }
+
     /// Gives a field other values, so many steps before now; an array of a GPU stays there where that is possible.
     fn _set(
         &self,
@@ -165,7 +176,7 @@ impl Computation {
             arrays::ArrayInput::Array(ImportedArray { array, capsule }) => {
                 let set = move |own: &mut Simulation| match level {
                     0 => own.set_field_array(&name, &array),
-                    _ => own.set_level(&name, level, array.download()?),
+                    _ => own.set_level_array(&name, level, &array),
                 };
                 let done = self.worker.ask(py, set);
                 // The producer kept the array until here.

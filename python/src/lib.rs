@@ -34,6 +34,7 @@ fn _stencil(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<system::PySystem>()?;
     module.add_class::<device_array::DeviceArray>()?;
+    module.add_class::<state::KeptState>()?;
     module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::described, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::current_folder, module)?)?;

@@ -47,9 +47,10 @@ enum What {
     Spacing,
     Dt,
     Dtype,
+    Series,
 }
 
-const WHATS: [(&str, What); 11] = [
+const WHATS: [(&str, What); 12] = [
     ("parameter", What::Parameter),
     ("start", What::Start),
     ("before", What::Before),
@@ -61,6 +62,7 @@ const WHATS: [(&str, What); 11] = [
     ("spacing", What::Spacing),
     ("dt", What::Dt),
     ("dtype", What::Dtype),
+    ("series", What::Series),
 ];
 
 #[derive(Clone)]
@@ -158,6 +160,17 @@ impl Recipe {
         }
     }
 
+    /// With other numbers that sources add, from a step on. Those before it are added no more.
+    pub fn series(&mut self, first: usize, rows: &[Vec<f64>]) -> Result<(), Error> {
+        let extents = [rows.len(), first + rows.first().map_or(0, Vec::len)];
+        let before = vec![0.0; first];
+        let values: Vec<f64> =
+            rows.iter().flat_map(|row| before.iter().chain(row)).copied().collect();
+        let values = vec![Value::Grid(Grid::new(&extents, values)?.into())];
+        self.give(Given { what: What::Series, name: String::new(), values });
+        Ok(())
+    }
+
     fn give(&mut self, given: Given) {
         self.given.retain(|own| own.what != given.what || own.name != given.name);
         self.given.push(given);
@@ -220,6 +233,10 @@ impl Given {
             }
             What::Spacing => to.spacing = texts("spacing"),
             What::Dt => to.dt = text("dt"),
+            What::Series => match self.values.first() {
+                Some(Value::Grid(grid)) => to.set_series(&arrays::rows(grid))?,
+                _ => to.set_series(&[])?,
+            },
             What::Dtype => to.dtype = text("dtype").as_str().parse().unwrap_or(Dtype::F32),
         }
         Ok(false)

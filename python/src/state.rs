@@ -9,6 +9,10 @@ use stencil::system::SystemState;
 
 use crate::arrays;
 
+/// A state that is kept in this process, to go back to.
+#[pyclass(frozen, module = "stencil._stencil")]
+pub struct KeptState(pub SystemState);
+
 /// A dict of a state.
 pub fn written(py: Python<'_>, left: SystemState) -> PyResult<Bound<'_, PyDict>> {
     let SystemState { step, arrays: fields, records, series, rows_of, clock } = left;

@@ -12,8 +12,9 @@ use crate::choices::named;
 use crate::computation::Computation;
 use crate::numbers::count;
 use crate::recipe::Recipe;
-use crate::state;
+use crate::state::{self, KeptState};
 use crate::worker::Worker;
+use crate::{arrays, errors};
 
 /// A system of fields.
 #[pyclass(frozen, subclass, extends = Computation, name = "System", module = "stencil._stencil")]
@@ -70,6 +71,26 @@ impl PySystem {
     /// What it is made of.
     fn _recipe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.recipe().written(py)
+    }
+
+    /// Its state, to go back to.
+    fn _keep(own: PyRef<'_, Self>) -> PyResult<KeptState> {
+        Ok(KeptState(own.as_super().worker().ask(own.py(), Simulation::state)?))
+    }
+
+    /// Goes back to a state, from which sources add other numbers: a row for each.
+    fn _begin_shot(
+        own: PyRef<'_, Self>,
+        kept: &Bound<'_, KeptState>,
+        series: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let state = kept.get().0.clone();
+        let series = arrays::rows(&arrays::grid(series, "what sources add")?);
+        let (first, rows) = (state.step, series.clone());
+        let begin = move |simulation: &mut Simulation| simulation.begin_shot(&state, &series);
+        own.as_super().worker().ask(own.py(), begin)?;
+        let mut recipe = own.recipe.lock().unwrap_or_else(PoisonError::into_inner);
+        recipe.series(first, &rows).map_err(|error| errors::raised(own.py(), &error))
     }
 
     /// Gives constants other values, expressions: all of them or none.

@@ -154,3 +154,12 @@ def plan(
     """
     options = _options(boundary, dtype, engine, kernel, fuse, chain, jump)
     return _stencil.plan(weights, shape, steps, machine, options)
+
+
+def __getattr__(name):
+    # torch is large, and need not be there: it is imported by whoever asks.
+    if name == "torch":
+        import importlib
+
+        return importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -280,6 +280,7 @@ class System(_Computation):
         parameters: Mapping[str, _Number] | None = None,
         fields: Mapping[str, _Values | Mapping[str, Any]] | None = None,
         coefficients: Mapping[str, _Values | Mapping[str, Any]] | None = None,
+        sources: ArrayLike | None = None,
         solid: _Values | None = None,
         size: int | Sequence[int] | None = None,
         spacing: _Number | Sequence[_Number] | None = None,
@@ -295,14 +296,16 @@ class System(_Computation):
     def gradient(
         self,
         steps: int,
-        misfit: Callable[[dict[Any, NDArray[Any]], NDArray[np.float64]], Any],
+        misfit: Callable[..., Any],
         *,
         coefficients: Sequence[str] = (),
         parameters: Sequence[str] = (),
         memory: int | None = None,
         keep_in: Literal["gpu", "memory"] | PathLike[str] | str | None = None,
         keep_as: Literal["f32", "f16", "bf16"] | None = None,
+        shots: ArrayLike | None = None,
     ) -> Gradient: ...
+    def shots(self, steps: int, sources: ArrayLike) -> Iterator[int]: ...
     def series(self) -> NDArray[Any]: ...
 
 class Gradient(NamedTuple):

@@ -395,6 +395,9 @@ class System(_Computation, _stencil.System):
         two), `boundary`, and `keep`, the points that keep their values: a condition, or an array that is not 0 there.
     coefficients
         a dict from names to values, or to dicts with `start` and `boundary`.
+    sources
+        what each source adds in each step, in the place of its `add`: an array with a row for each source, in their order, and a
+        column for each step. After the last column sources add its numbers.
     solid
         the points that are obstacles: a condition, or an array that is not 0 there.
     size, spacing, dtype, dt
@@ -441,6 +444,7 @@ class System(_Computation, _stencil.System):
         parameters=None,
         fields=None,
         coefficients=None,
+        sources=None,
         solid=None,
         size=None,
         spacing=None,
@@ -454,6 +458,7 @@ class System(_Computation, _stencil.System):
             parameters=parameters,
             fields=fields,
             coefficients=coefficients,
+            sources=sources,
             solid=solid,
             size=size,
             spacing=spacing,
@@ -464,6 +469,7 @@ class System(_Computation, _stencil.System):
         said = {
             "fields": fields,
             "coefficients": coefficients,
+            "sources": sources,
             "solid": solid,
             "size": size,
             "spacing": spacing,
@@ -509,7 +515,9 @@ class System(_Computation, _stencil.System):
                             "help: write system.parameters = {\"name\": value}, or system.parameters[\"name\"] = value")  # fmt: skip
         self.parameters.update(values)
 
-    def gradient(self, steps, misfit, *, coefficients=(), parameters=(), memory=None, keep_in=None, keep_as=None):
+    def gradient(
+        self, steps, misfit, *, coefficients=(), parameters=(), memory=None, keep_in=None, keep_as=None, shots=None
+    ):
         """Takes `steps` steps, and says how a number changes with what they began with.
 
         After the steps `misfit(fields, records)` is called with a dict of the arrays that they left, by the names of fields and
@@ -527,6 +535,11 @@ class System(_Computation, _stencil.System):
         `keep_as="f16"`, `"bf16"` or `"f32"` values that the way back reads are rounded to that type, of fewer bytes.
         What is taken for constant though it changes with values is in `constants`.
 
+        With `shots`, an array (shots, sources, steps) for a system that was made with `sources`, the steps are taken once for each
+        shot, each time from the values as they are now and with these numbers for what sources add; `misfit(fields, records, shot)`
+        has the number of the shot, too. What is returned is the sum over the shots, but `sources` has a place for each shot. The system
+        is then after the steps of the last one.
+
         Raises `InputError` for what has no derivative (`docs/gradients.md`), and what `misfit` raises.
 
             >>> import numpy as np, stencil
@@ -538,7 +551,33 @@ class System(_Computation, _stencil.System):
             >>> found.start["u"].tolist(), found.parameters
             ([0.25, 0.5], {'rate': -20.0})
         """
-        return _gradient.gradient(self, steps, misfit, coefficients, parameters, memory, keep_in, keep_as)
+        return _gradient.gradient(
+            self, steps, misfit, coefficients, parameters, memory, keep_in, keep_as, shots=shots
+        )
+
+    def shots(self, steps, sources):
+        """A loop over shots: takes `steps` steps for each, from the values as they are now, and gives its number.
+
+        `sources` is an array (shots, sources, steps) of what sources add in the steps; the system has to be made with `sources`.
+        All shots are computed by what the system has prepared. It is then after the steps of the last one.
+
+            >>> import numpy as np, stencil
+            >>> line = stencil.System({
+            ...     "grid": {"size": [4]}, "fields": {"u": {"start": 0, "next": "u/2"}},
+            ...     "sources": [{"field": "u", "at": [1]}, {"field": "u", "at": [2]}],
+            ... }, sources=np.zeros((2, 3)), engine="cpu")
+            >>> [line.field("u").tolist() for shot in line.shots(3, np.array([[[4, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 8]]]))]
+            [[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 8.0, 0.0]]
+        """
+        steps = self._count("steps", steps, 0)
+        return self._shots(steps, _gradient.checked(sources, steps))
+
+    def _shots(self, steps, sources):
+        begin = self._keep()
+        for number, rows in enumerate(sources):
+            self._begin_shot(begin, rows)
+            self._step(steps, None)
+            yield number
 
     def series(self):
         """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total; a total of

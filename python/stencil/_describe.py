@@ -14,28 +14,24 @@ import numpy as np
 
 from . import _stencil
 from ._arrays import on_gpu, on_host
-from ._fields import number
+from ._fields import number, numbers
 from .errors import InputError
 
 _AXES = ("z", "y", "x")
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
-def recipe(source, *, parameters, fields, coefficients, solid, size, spacing, dtype, dt):
+def recipe(source, *, parameters, fields, coefficients, sources, solid, size, spacing, dtype, dt):
     """The recipe of a system."""
-    given = []
-    if isinstance(source, Mapping):
-        place, folder = "the description", _stencil.current_folder()
-        text, infers_dtype = _of_dict(source, given)
-    else:
-        place, text, folder = _stencil.described(source)
-        infers_dtype = False
+    given, of_text = [], []
     for name, value in _items("parameters", parameters):
         _give(given, "parameter", name, [number(f"parameters[{name!r}]", value)])
     for name, value in _items("fields", fields):
         _of_field(name, value, given)
     for name, value in _items("coefficients", coefficients):
         _of_coefficient(name, value, given)
+    if sources is not None:
+        given.append(("series", "", [rows("sources", sources)]))
     if solid is not None:
         _give(given, "solid", "", [solid])
     if dt is not None:
@@ -43,15 +39,32 @@ def recipe(source, *, parameters, fields, coefficients, solid, size, spacing, dt
     if spacing is not None:
         _give(given, "spacing", "", [number("spacing", each) for each in _several("spacing", spacing)])
     if size is not None:
-        several = _several("size", size)
-        _give(given, "size", "", [str(_stencil.Computation._count("size", each, 1)) for each in several])
-    elif shape := _shape(given):
-        _give(given, "size", "", [str(extent) for extent in shape])
+        size = [_stencil.Computation._count("size", each, 1) for each in _several("size", size)]
+    if isinstance(source, Mapping):
+        place, folder = "the description", _stencil.current_folder()
+        if sources is not None and "sources" in source:
+            source = {**source, "sources": [{"add": 0, **each} for each in source["sources"]]}
+        text, infers_dtype = _of_dict(source, of_text, size or _shape(given))
+    else:
+        place, text, folder = _stencil.described(source)
+        infers_dtype = False
+    given = of_text + given
+    if extents := _shape(given) if size is None else size:
+        _give(given, "size", "", [str(extent) for extent in extents])
     if dtype is not None:
         _give(given, "dtype", "", [_stencil.dtype_name(dtype)])
     elif infers_dtype and (own := _widest(given)):
         _give(given, "dtype", "", [own])
     return _called((place, text, folder, given))
+
+
+def rows(what, values):
+    """What sources add: a row for each source, a number for each step."""
+    found = numbers(what, values)
+    if found.ndim != 2 or found.size == 0:
+        text = f"{what}: an array of shape {found.shape} is given for what sources add"
+        raise InputError(text, "input", {"shape": found.shape}, "give a row for each source, and in it a number for each step")
+    return found.astype(np.float64)
 
 
 def coordinates(shape, spacing):
@@ -135,8 +148,9 @@ def _called(own):
                                  for what, name, values in given]  # fmt: skip
 
 
-def _of_dict(source, given):
-    """The text of a dict, without what a text cannot hold; and whether it leaves the element type open."""
+def _of_dict(source, given, size):
+    """The text of a dict, without what a text cannot hold; and whether it leaves the element type open. `size` is that of what is
+    given besides, if it says one."""
     tables = {key: value for key, value in source.items() if value is not None}
     grid = dict(_table("grid", tables.get("grid", {})))
     if not _is_plain(grid.get("solid")):
@@ -159,7 +173,7 @@ def _of_dict(source, given):
             tables[key] = [each for table in tables[key] for each in _places(key, table)]
     if "size" not in grid:
         # Whoever gives arrays gives their shape.
-        grid["size"] = list(_shape(given) or [])
+        grid["size"] = list(_shape(given) or size or [])
         if not grid["size"]:
             text = "the description: the size of the grid is not known"
             raise InputError(text, "input", {}, 'give "grid": {"size": [480, 640]}, or arrays for fields')

@@ -4,6 +4,9 @@
 import os
 from typing import NamedTuple
 
+import numpy as np
+
+from ._fields import numbers
 from .errors import InputError
 
 
@@ -35,7 +38,17 @@ def _keeping(keep_in, keep_as):
     return None, folder, keep_as
 
 
-def gradient(system, steps, misfit, coefficients, parameters, memory, keep_in, keep_as):
+def checked(shots, steps):
+    """What sources add in shots as an array (shots, sources, steps)."""
+    found = numbers("the shots", shots)
+    if found.ndim != 3 or 0 in found.shape[:2] or found.shape[2] != steps:
+        text = f"the shots: an array of shape {found.shape} is given for {steps} steps"
+        raise InputError(text, "input", {"shape": found.shape}, "give an array (shots, sources, steps)")
+    # Where there are no steps, a row is of one number that nobody adds.
+    return found.astype(np.float64) if steps else np.zeros((*found.shape[:2], 1))
+
+
+def gradient(system, steps, misfit, coefficients, parameters, memory, keep_in, keep_as, *, shots=None):
     if not callable(misfit):
         text = f"misfit must be a function of fields and records, not {type(misfit).__name__}"
         raise TypeError(f"{text}\nhelp: such as lambda fields, records: {{\"u\": fields[\"u\"] - measured}}")
@@ -45,12 +58,43 @@ def gradient(system, steps, misfit, coefficients, parameters, memory, keep_in, k
             raise InputError(f"{what} is the text {names!r}", "input", {}, f"give a list of names: {what}=[{names!r}]")
         named.append(list(names))
 
-    def asked(values, records):
-        said = misfit({_short(*key): value for key, value in values.items()}, records)
-        fields, by_records = said if isinstance(said, tuple) else (said, None)
-        keys = [(key if isinstance(key, tuple) else (key, 0), value) for key, value in fields.items()]
-        return [(name, level, value) for (name, level), value in keys], by_records
+    def asking(misfit):
+        def asked(values, records):
+            said = misfit({_short(*key): value for key, value in values.items()}, records)
+            fields, by_records = said if isinstance(said, tuple) else (said, None)
+            keys = [(key if isinstance(key, tuple) else (key, 0), value) for key, value in fields.items()]
+            return [(name, level, value) for (name, level), value in keys], by_records
 
-    found = system._gradient(steps, asked, (*named, memory), _keeping(keep_in, keep_as))
-    start = {_short(*key): value for key, value in found["start"].items()}
-    return Gradient(start, found["coefficients"], found["parameters"], found["sources"], found["steps_again"], found["constants"])
+        return asked
+
+    keeping = _keeping(keep_in, keep_as)
+
+    def found(misfit):
+        own = system._gradient(steps, asking(misfit), (*named, memory), keeping)
+        start = {_short(*key): value for key, value in own["start"].items()}
+        return Gradient(start, own["coefficients"], own["parameters"], own["sources"], own["steps_again"], own["constants"])
+
+    if shots is None:
+        return found(misfit)
+    shots = checked(shots, system._count("steps", steps, 0))
+    begin, total, sources = system._keep(), None, []
+    for number, rows in enumerate(shots):
+        system._begin_shot(begin, rows)
+        own = found(lambda fields, records, number=number: misfit(fields, records, number))
+        sources.append(own.sources)
+        total = own if total is None else _sum(total, own)
+    return total._replace(sources=np.stack(sources))
+
+
+def _sum(one, other):
+    """The sum of two gradients."""
+
+    def added(a, b):
+        return {name: value + b[name] for name, value in a.items()}
+
+    return one._replace(
+        start=added(one.start, other.start),
+        coefficients=added(one.coefficients, other.coefficients),
+        parameters=added(one.parameters, other.parameters),
+        steps_again=one.steps_again + other.steps_again,
+    )

@@ -283,6 +283,88 @@ def with_cupy(driver):
     ok("cupy: in, and out by DLPack and by __cuda_array_interface__")
 
 
+def fields_of_systems(torch):
+    """Fields of systems in and out on the GPU: with the same bits, not by way of the host, and looked at there."""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        kept, (ny, nx) = str(dtype)[6:], (700, 903)
+        waves = {"stencils": {"laplace": {"derivative": "laplace", "order": 2}},
+                 "fields": {"p": {"start": 0, "next": "2*p - prev(p) + 0.1*laplace(p)"}, "q": {"start": 0, "next": "q + 0.1*p*q"}}}  # fmt: skip
+        there, here = (stencil.System(waves, size=(ny, nx), dtype=kept, engine="cuda") for _ in range(2))
+        for turn in range(3):
+            for key in ("p", ("p", 1), "q"):
+                wide = torch.rand(ny, nx + 5, device="cuda").to(dtype)
+                # Rows of a wider array.
+                values = wide[:, :nx]
+                there[key] = values
+                here[key] = values.float().cpu().numpy() if dtype == torch.bfloat16 else values.cpu().numpy()
+                found = torch.from_dlpack(there._level_on_device(*(key if isinstance(key, tuple) else (key, 0))))
+                assert found.dtype == dtype and torch.equal(found, values), (dtype, key)
+            for steps in (1, 3, 8):
+                there.step(steps)
+                here.step(steps)
+            for name in ("p", "q"):
+                own = torch.from_dlpack(there.field(name, device="cuda"))
+                assert torch.equal(own.cpu(), torch.from_dlpack(here.field(name, device="cuda")).cpu()), (dtype, name)
+                np.testing.assert_array_equal(there.field(name), here.field(name))
+        for bad in (float("nan"), float("inf")):
+            for place in ((0, 0), (350, 400), (ny - 1, nx - 1)):
+                values = torch.ones(ny, nx, device="cuda", dtype=dtype)
+                values[place] = bad
+                before = there.field("p")
+                try:
+                    there["p"] = values
+                except stencil.Error as refused:
+                    assert "finite" in str(refused) or "NaN" in str(refused) or "inf" in str(refused), refused
+                else:
+                    raise AssertionError("a value that is not finite is taken")
+                np.testing.assert_array_equal(there.field("p"), before)
+    ok("torch: fields of systems stay on the GPU, with the same bits, and are looked at")
+    u = torch.rand(16384, 16384, device="cuda")
+    system = stencil.System({"fields": {"u": {"start": 0, "next": "u/2"}}}, size=(16384, 16384), dtype="f32", engine="cuda")
+    for what, work in [
+        ("a field of a system set from a tensor", lambda: system.__setitem__("u", u)),
+        ("field(device='cuda') of a system", lambda: torch.from_dlpack(system.field("u", device="cuda"))),
+    ]:
+        work()
+        took, gigabytes = seconds(work), u.nbytes / 1e9
+        print(f"{what}: {1e3 * took:.2f} ms, {gigabytes / took:.0f} GB/s of {tuple(u.shape)}")
+        # More than any way through the host has.
+        assert gigabytes / took > 150, f"{what} goes through the host"
+    assert torch.equal(torch.from_dlpack(system.field("u", device="cuda")), u)
+
+
+def gradients_of_torch(_):
+    """`stencil.torch.run` of tensors of the GPU beside that of the engine `cpu`."""
+    try:
+        import torch
+    except ImportError:
+        print("torch is not installed: gradients of torch are not tried")
+        return
+    import stencil.torch
+
+    waves = {
+        "grid": {"size": [40, 50], "dtype": "f64"}, "time": {"dt": 0.4},
+        "stencils": {"laplace": {"derivative": "laplace", "order": 4}},
+        "fields": {"p": {"start": 0, "next": "2*p - prev(p) + (c*dt)^2*laplace(p)"}},
+        "sources": [{"field": "p", "at": [20, 10 + 9 * number]} for number in range(4)],
+        "receivers": [{"field": "p", "at": [3, column]} for column in range(50)],
+    }  # fmt: skip
+    begin, c = torch.rand(40, 50, dtype=torch.float64), 0.8 + 0.2 * torch.rand(40, 50, dtype=torch.float64)
+    wavelets = torch.rand(4, 60, dtype=torch.float64)[:, None, :] * torch.eye(4, dtype=torch.float64)[:, :, None]
+    found = []
+    for device, engine in (("cuda", "cuda"), ("cpu", "cpu")):
+        inputs = [each.to(device).requires_grad_() for each in (begin, c, wavelets)]
+        after = stencil.torch.run(
+            waves, 60, fields={"p": inputs[0]}, coefficients={"c": inputs[1]}, sources=inputs[2], engine=engine
+        )
+        assert after.records.device.type == device and after.fields["p"].device.type == device
+        value = after.records.square().sum() + after.fields["p"].pow(4).sum() + after.fields["p", 1].sum()
+        found.append([value.detach().cpu(), *(each.cpu() for each in torch.autograd.grad(value, inputs))])
+    for one, other in zip(*found, strict=True):
+        assert ((one - other).abs().max() / other.abs().max()).item() < 1e-11
+    ok("torch: gradients of four shots on the GPU are those of the engine cpu")
+
+
 def objects(driver):
     """Systems of arrays of the GPU, changed between their steps, beside the engine `cpu`; a simulation's field, which never
     goes through the host."""
@@ -339,6 +421,7 @@ def objects(driver):
     took = seconds(lambda: there.__setitem__("p", past))
     print(f"a field of a system of (400, 600) set from a tensor: {1e3 * took:.2f} ms")
     took = seconds(lambda: there.parameters.__setitem__("r", 2))
+    fields_of_systems(torch)
     print(f"a parameter of it set: {1e3 * took:.2f} ms")
 
 
@@ -459,6 +542,6 @@ def filters(gpu):
 if __name__ == "__main__":
     engines()
     gpu = Driver()
-    for part in [by_hand, keeps_memory, times, with_torch, with_cupy, objects, filters]:
+    for part in [by_hand, keeps_memory, times, with_torch, with_cupy, objects, gradients_of_torch, filters]:
         part(gpu)
     print("all right")

@@ -2,6 +2,7 @@
 """Gradients of systems: beside difference quotients, and an inversion."""
 
 import pathlib
+import pickle
 import runpy
 import sys
 
@@ -136,7 +137,7 @@ def test_mistakes_of_a_misfit():
 def test_the_inversion_of_the_examples_lowers_its_misfit(tmp_path, monkeypatch, capsys):
     example = pathlib.Path(__file__).parent.parent / "examples" / "fwi.py"
     picture = tmp_path / "fwi.png"
-    arguments = ["--scale", "0.4", "--iterations", "2", "--engine", "cpu", "--output", str(picture)]
+    arguments = ["--scale", "0.3", "--iterations", "1", "--engine", "cpu", "--output", str(picture)]
     monkeypatch.setattr(sys, "argv", [str(example), *arguments])
     runpy.run_path(str(example), run_name="__main__")
     looks = [line for line in capsys.readouterr().out.splitlines() if "misfit" in line]
@@ -160,3 +161,70 @@ def test_states_are_kept_where_it_is_asked(tmp_path):
             waves(c).gradient(2, half_squares, coefficients=["c"], **wrong)
     with pytest.raises(TypeError, match="keep_in"):
         waves(c).gradient(2, half_squares, coefficients=["c"], keep_in=3)
+
+
+def two_sources(sources, engine="cpu"):
+    return stencil.System(
+        {
+            "grid": {"size": [8, 9], "dtype": "f64"},
+            "time": {"dt": 0.4},
+            "stencils": {"laplace": {"derivative": "laplace", "order": 2}},
+            "fields": {"p": {"start": "exp(-(x - 4)^2)", "next": "2*p - prev(p) + (c*dt)^2*laplace(p) - 0.01*p^3"}},
+            "sources": [{"field": "p", "at": [2, 3]}, {"field": "p", "at": [5, 4.5]}],
+            "receivers": [{"field": "p", "at": [4, 7]}],
+        },
+        coefficients={"c": np.linspace(0.9, 1.1, 72).reshape(8, 9)},
+        sources=sources,
+        engine=engine,
+    )
+
+
+@pytest.mark.parametrize("engine", ["cpu", "emulate"])
+def test_shots_are_runs_with_other_sources(engine):
+    random, steps = np.random.default_rng(5), 6
+    shots = random.random((3, 2, steps))
+    several = two_sources(np.zeros((2, 1)), engine)
+    several.step(2)
+    begin = several.copy()
+    for shot in several.shots(steps, shots):
+        # A series begins where the shot does.
+        one = two_sources(np.concatenate([np.zeros((2, 2)), shots[shot]], axis=1), engine)
+        one.step(2 + steps)
+        assert several.steps == 2 + steps
+        assert np.array_equal(several.records(), one.records())
+        assert np.array_equal(several["p"], one["p"]) and np.array_equal(several["p", 1], one["p", 1])
+    # A copy, also by way of a pickle, goes on with what sources add in the last shot.
+    others = [several.copy(), pickle.loads(pickle.dumps(several))]
+    for each in (several, one, *others):
+        each.step(2)
+        assert np.array_equal(each["p"], several["p"])
+
+    weights, asked = random.random((3, steps + 1, 1)), []
+
+    def misfit(fields, records, shot=0):
+        asked.append(shot)
+        return {"p": fields["p"] ** 3}, weights[shot] * records[-steps - 1 :, 1:]
+
+    several = begin.copy()
+    found = several.gradient(steps, misfit, coefficients=["c"], shots=shots)
+    assert asked == [0, 1, 2] and found.sources.shape == (3, 2, steps)
+    parts = []
+    for shot in range(3):
+        one = two_sources(np.concatenate([np.zeros((2, 2)), shots[shot]], axis=1), engine)
+        one.step(2)
+        parts.append(one.gradient(steps, lambda fields, records, shot=shot: misfit(fields, records, shot), coefficients=["c"]))
+        assert np.array_equal(found.sources[shot], parts[-1].sources)
+    assert np.array_equal(found.coefficients["c"], sum(part.coefficients["c"] for part in parts))
+    assert np.array_equal(found.start["p", 1], sum(part.start["p", 1] for part in parts))
+
+
+def test_shots_that_make_no_sense_are_refused():
+    with pytest.raises(stencil.InputError, match="3 rows of numbers are given for 2 sources"):
+        two_sources(np.zeros((3, 4)))
+    with pytest.raises(stencil.InputError, match="the sources of the system have no series"):
+        next(waves(1.0).shots(2, np.zeros((1, 1, 2))))
+    own = two_sources(np.zeros((2, 1)))
+    with pytest.raises(stencil.InputError, match=r"shape \(2, 3\) is given for 3 steps"):
+        own.shots(3, np.zeros((2, 3)))
+    with pytest.raises(stencil.InputError, match="a number of source 1 is NaN"):
+        next(own.shots(1, np.array([[[0], [np.nan]]])))

@@ -78,6 +78,7 @@ mod receivers;
 mod reduced;
 mod renewed;
 mod report;
+mod series;
 mod session;
 mod sides;
 pub mod simulation;

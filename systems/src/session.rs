@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::checked::System;
+use super::description::Table;
 use super::evaluate::Values;
 use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
 use super::reduced;
 use super::tape::{Kept, Taping, Way};
-use compute::device::Memory;
+use compute::device::{DeviceArray, DeviceGrid, Memory};
 use compute::engine::{Session, State};
 use problem::{Clock, Dtype, Error, Grid, Jump, Region, Shape};
 
@@ -55,6 +56,29 @@ pub trait StepSession: Session {
     fn tell_clock(&mut self, clock: Clock) -> Result<(), Error> {
         self.take_clock(clock);
         Ok(())
+    }
+
+    /// Takes other values of the system's tables, of which single numbers of a step are made. False if it does not.
+    fn take_tables(&mut self, _tables: &[Table]) -> bool {
+        false
+    }
+
+    /// Takes the values of an array of the device's memory, of the grid's shape and the system's type, if all of them are finite, without
+    /// this machine's memory. False where it does not; then nothing is changed.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn take_array(&mut self, _array: usize, _from: &DeviceArray) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// A copy of an array in the memory of the device, for others, if all values are known to be finite. None where that is not
+    /// done without this machine's memory.
+    ///
+    /// # Errors
+    /// The device refuses, or has no room for it.
+    fn give_array(&mut self, _array: usize) -> Result<Option<DeviceGrid>, Error> {
+        Ok(None)
     }
 
     /// The type in which it makes the transforms of solves.

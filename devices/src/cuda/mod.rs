@@ -23,7 +23,7 @@ use super::info::{describe, nth_device};
 use super::launch::{Launch, Order};
 use super::memory::{Elsewhere, Memory, Rows};
 use super::wait::{Watch, wait_until};
-use super::{Chip, DeviceInfo, code_for, failed};
+use super::{Chip, Code, DeviceInfo, code_for, failed};
 use cuda_driver::TensorMap2d;
 use cuda_driver::cust;
 use cuda_driver::cust::context::{Context, CurrentContext};
@@ -77,7 +77,8 @@ impl Gpu {
         let device = nth_device(number)?;
         let info = describe(device)?;
         let code = code_for(info.compute_capability)?;
-        Self::with_kernels((number, device), info, vec![code.ptx()], Some(code.chip))
+        let carried = (None, Some(code.chip));
+        Self::with_kernels((number, device), info, vec![code.ptx()], carried)
     }
 
     /// The same GPU with a stream of its own, whose work goes before that of this one.
@@ -93,13 +94,15 @@ impl Gpu {
         Ok(Self { stream, ..other })
     }
 
-    /// The GPU of that number, with other kernels than this program carries.
+    /// The GPU of that number, with other kernels; those that this program carries are there, too, if they run on it.
     ///
     /// # Errors
     /// There is no driver or no GPU of that number, or the driver refuses.
     pub fn open_with(number: usize, ptx: &str) -> Result<Self, Error> {
         let device = nth_device(number)?;
-        Self::with_kernels((number, device), describe(device)?, vec![ptx.to_owned()], None)
+        let info = describe(device)?;
+        let carried = (code_for(info.compute_capability).ok(), None);
+        Self::with_kernels((number, device), info, vec![ptx.to_owned()], carried)
     }
 
     /// The GPU of that number, with other kernels beside those that this program carries.
@@ -110,20 +113,20 @@ impl Gpu {
         let device = nth_device(number)?;
         let info = describe(device)?;
         let code = code_for(info.compute_capability)?;
-        let all = vec![ptx.to_owned(), code.ptx()];
-        Self::with_kernels((number, device), info, all, Some(code.chip))
+        let carried = (Some(code), Some(code.chip));
+        Self::with_kernels((number, device), info, vec![ptx.to_owned()], carried)
     }
 
     fn with_kernels(
         (number, device): (usize, cust::device::Device),
         info: DeviceInfo,
         ptx: Vec<String>,
-        chip: Option<Chip>,
+        (carried, chip): (Option<Code>, Option<Chip>),
     ) -> Result<Self, Error> {
         let context = Context::new(device).map_err(failed("open a context"))?;
         let stream =
             Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
-        let modules = Modules::new(ptx, info.shared_bytes_per_block);
+        let modules = Modules::new(ptx, carried, info.shared_bytes_per_block);
         let (fetcher, watch) = (OnceCell::new(), OnceCell::new());
         let stream = Rc::new(stream);
         Ok(Self { info, chip, number, stream, modules, fetcher, watch, context })

@@ -6,12 +6,17 @@ use super::super::failed;
 use cuda_driver::cust::function::Function;
 use cuda_driver::cust::module::{Module, ModuleJitOption};
 use problem::Error;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
+
+use cuda_driver::Code;
 
 /// The kernels of some PTX, translated when they are first asked for.
 pub struct Modules {
     ptx: Vec<String>,
+    /// Kernels that this program carries, unpacked when one of them is asked for that none of the others is.
+    carried: Option<Code>,
+    unpacked: OnceCell<String>,
     /// Shared memory, in bytes, that one block can ask for.
     most_shared_bytes: u32,
     /// By name; never removed before the end.
@@ -20,8 +25,15 @@ pub struct Modules {
 
 impl Modules {
     /// None of them translated yet.
-    pub fn new(ptx: Vec<String>, most_shared_bytes: u32) -> Self {
-        Self { ptx, most_shared_bytes, loaded: RefCell::default() }
+    pub fn new(ptx: Vec<String>, carried: Option<Code>, most_shared_bytes: u32) -> Self {
+        let (unpacked, loaded) = Default::default();
+        Self { ptx, carried, unpacked, most_shared_bytes, loaded }
+    }
+
+    /// The PTX of a kernel.
+    fn of_carried(&self, name: &str) -> Option<String> {
+        let carried = self.carried?;
+        entry(self.unpacked.get_or_init(|| carried.ptx()), name)
     }
 
     /// A kernel by its name. Needs a current context. Its launches may take all shared memory of a block:
@@ -34,6 +46,7 @@ impl Modules {
         let mut loaded = self.loaded.borrow_mut();
         if !loaded.contains_key(name) {
             let ptx = self.ptx.iter().find_map(|ptx| entry(ptx, name));
+            let ptx = ptx.or_else(|| self.of_carried(name));
             let ptx =
                 ptx.ok_or_else(|| failed(&format!("find the kernel {name}"))("there is none"))?;
             let registers = ModuleJitOption::MaxRegisters(kernels_gpu::MOST_REGISTERS);

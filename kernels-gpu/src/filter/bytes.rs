@@ -28,7 +28,7 @@ const WORDS: usize = (SPAN / BYTES) as usize;
 
 /// What a launch computes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct Bytes {
     /// Columns of the array by those that are read: the first is that of the first weight of the first output.
     pub columns: *const u32,

@@ -189,7 +189,7 @@ struct Weights {
 
 /// How many weights of all lines count, from the first on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Groups without a zero.
     pub full: u32,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::stored::Stored;
 use super::{Cpu, View, convert};
+use crate::description::Table;
 use crate::evaluate;
 use crate::expression::Array;
 use crate::places::Places;
@@ -134,6 +135,19 @@ impl<T: Stored> StepSession for OnCpu<T> {
             halo.close(padded, parallel);
         }
         Ok(())
+    }
+
+    fn record(&mut self, points: &[(usize, usize)]) -> Result<Vec<f64>, Error> {
+        let (view, dtype) = (View(&self.cpu), self.cpu.system.dtype);
+        let value = |&(field, index): &(usize, usize)| {
+            dtype.round(evaluate::Values::value(&view, Array::Field { field, level: 0 }, index))
+        };
+        Ok(points.iter().map(value).collect())
+    }
+
+    fn take_tables(&mut self, tables: &[Table]) -> bool {
+        self.cpu.system.tables = tables.to_vec();
+        true
     }
 
     fn engine(&self) -> &'static str {

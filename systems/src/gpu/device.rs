@@ -9,7 +9,9 @@ use super::sweep::FinishedSweep;
 use super::target::Target;
 use compute::device::cuda::entry;
 use compute::device::generated::{Addresses, MOST_ADDRESSES, call};
-use compute::device::{Device, Gpu, Launch, Look, Memory, Order, Packing, Rows, code_for, first};
+use compute::device::{
+    Device, Elsewhere, Gpu, Launch, Look, Memory, Order, Packing, Rows, code_for, first,
+};
 use compute::engine::fft::on_gpu::solve;
 use compute::engine::fft::solve::Solve;
 use compute::engine::on_gpu::Ghosts;
@@ -22,6 +24,8 @@ use problem::{Dtype, Error, Region, Shape};
 pub struct OnDevice {
     arrays: Vec<Memory>,
     look: Look,
+    /// Whether kernels of this program run on it.
+    carries: bool,
     solves: Vec<solve::OnDevice>,
     // Dropped after what was allocated on it.
     gpu: Rc<Gpu>,
@@ -74,7 +78,8 @@ impl OnDevice {
 impl OnDevice {
     fn on(gpu: Gpu) -> Self {
         let (arrays, look, solves) = (Vec::new(), Look::default(), Vec::new());
-        Self { arrays, look, solves, gpu: Rc::new(gpu) }
+        let carries = code_for(gpu.info().compute_capability).is_ok();
+        Self { arrays, look, carries, solves, gpu: Rc::new(gpu) }
     }
 
     /// The GPU.
@@ -209,6 +214,25 @@ impl Target for OnDevice {
         (from, start): (&Memory, usize),
     ) -> Result<(), Error> {
         self.gpu.copy_rows((from, rows.packed(start)), (&self.arrays[array], rows))
+    }
+
+    fn take(&mut self, from: Elsewhere, array: usize, rows: Rows) -> Result<bool, Error> {
+        self.gpu.wait()?;
+        self.gpu.take(from, &self.arrays[array], rows)?;
+        Ok(true)
+    }
+
+    fn give(&mut self, array: usize, rows: Rows, to: Elsewhere) -> Result<bool, Error> {
+        self.gpu.give(&self.arrays[array], rows, to)?;
+        Ok(true)
+    }
+
+    fn knows_finite(&mut self, array: usize, dtype: Dtype) -> Result<bool, Error> {
+        self.gpu.wait()?;
+        if !self.carries {
+            return Ok(false);
+        }
+        self.look.knows_finite_array(&*self.gpu, &self.arrays[array], dtype)
     }
 
     fn wait(&self) -> Result<(), Error> {

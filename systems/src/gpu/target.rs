@@ -7,7 +7,7 @@ use kernels_gpu::wide2d::finished::Parameters;
 use std::time::Duration;
 
 use compute::device::generated::MOST_ADDRESSES;
-use compute::device::{Memory, Rows};
+use compute::device::{Elsewhere, Memory, Rows};
 use compute::engine::fft::solve::Solve;
 use compute::engine::on_gpu::Ghosts;
 use problem::observe::PendingCopy;
@@ -107,6 +107,19 @@ pub trait Target {
     /// Queues that rows of an array take what was packed there.
     fn unpack(&mut self, _array: usize, _rows: Rows, _from: (&Memory, usize)) -> Result<(), Error> {
         unreachable!("it gives no room")
+    }
+
+    /// Waits for all launches, and copies rows of an array from elsewhere in the memory of what launches. False where that is no GPU's.
+    fn take(&mut self, _from: Elsewhere, _array: usize, _rows: Rows) -> Result<bool, Error> {
+        Ok(false)
+    }
+    /// Waits for all launches, and copies rows of an array to elsewhere in the memory of what launches. False where that is no GPU's.
+    fn give(&mut self, _array: usize, _rows: Rows, _to: Elsewhere) -> Result<bool, Error> {
+        Ok(false)
+    }
+    /// Whether all values of an array of this type are known to be finite after a look at them on the device.
+    fn knows_finite(&mut self, _array: usize, _dtype: Dtype) -> Result<bool, Error> {
+        Ok(false)
     }
     /// Waits for all launches.
     fn wait(&self) -> Result<(), Error>;

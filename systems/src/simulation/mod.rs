@@ -38,6 +38,7 @@ mod builder;
 mod equations;
 mod gradient;
 mod kept;
+mod shots;
 mod state;
 
 use builder::Choices;
@@ -203,8 +204,8 @@ impl Simulation {
         }
     }
 
-    /// A copy of a field as it is now, in the memory of the GPU, in C order: for other libraries. Fields of a system, and
-    /// those of engines that give grids in this machine's memory only (`cpu`, `fft`), come by way of this machine's memory.
+    /// A copy of a field as it is now, in the memory of the GPU, in C order: for other libraries. Those of engines that give
+    /// grids in this machine's memory only (`cpu`, `fft`) come by way of this machine's memory.
     ///
     /// # Errors
     /// Whatever [`Simulation::field`] fails with; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the
@@ -212,7 +213,7 @@ impl Simulation {
     pub fn field_on_device(&mut self, name: &str) -> Result<DeviceGrid, Error> {
         match &mut self.form {
             Form::Sum(sum) => sum.field_on_device(name),
-            Form::Equations(system) => DeviceGrid::upload(&system.field(name)?),
+            Form::Equations(_) => self.level_on_device(name, 0),
         }
     }
 

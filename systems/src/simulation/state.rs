@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use super::{Form, Simulation, SystemState};
 use crate::checked::System;
-use compute::device::DeviceArray;
+use compute::device::{DeviceArray, DeviceGrid};
 use problem::observe::ArrayName;
 use problem::{Clock, Error, Grid, Holder};
 
@@ -72,16 +72,37 @@ impl Simulation {
         self.begin_with(state)
     }
 
-    /// Gives a field the values of an array in the memory of a GPU. It is copied there, where a stencil is computed on that GPU;
-    /// else, and of systems, it comes by way of this machine's memory. It is not needed after this.
+    /// Gives a field the values of an array in the memory of a GPU. It is copied there, where that GPU computes; else, and where a
+    /// system has another type or solid points, it comes by way of this machine's memory. It is not needed after this.
     ///
     /// # Errors
     /// As [`Simulation::set_field`]; [`Error::DeviceArray`]: values of a stencil's grid are of another type.
     pub fn set_field_array(&mut self, name: &str, values: &DeviceArray) -> Result<(), Error> {
         match &mut self.form {
             Form::Sum(sum) => sum.set_field_array(name, values),
-            Form::Equations(_) => self.set_field(name, values.download()?),
+            Form::Equations(_) => self.set_level_array(name, 0, values),
         }
+    }
+
+    /// Gives a field of a system other values some steps before now, those of an array in the memory of a GPU. They are copied there,
+    /// if that GPU computes and both are of one type; else they come by way of this machine's memory. It is not needed after this.
+    ///
+    /// # Errors
+    /// As [`Simulation::set_level`].
+    pub fn set_level_array(
+        &mut self,
+        name: &str,
+        level: usize,
+        values: &DeviceArray,
+    ) -> Result<(), Error> {
+        self.check_alone()?;
+        if let Form::Equations(system) = &mut self.form
+            && system.system().shape() == values.shape()
+            && system.put_array(name, level, values)?
+        {
+            return Ok(());
+        }
+        self.set_level(name, level, values.download()?)
     }
 
     /// A copy of a field as it was some steps before now, where equations read that; with 0 as it is now.
@@ -97,6 +118,23 @@ impl Simulation {
             Form::Equations(system) => system.level(name, level)?,
         };
         found.ok_or_else(|| unknown(name, level, &self.fields()))
+    }
+
+    /// A copy of a field so many steps before now, in the memory of the GPU, as [`Simulation::field_on_device`] gives it.
+    ///
+    /// # Errors
+    /// As there; no equation reads the field so many steps before.
+    pub fn level_on_device(&mut self, name: &str, level: usize) -> Result<DeviceGrid, Error> {
+        match &mut self.form {
+            Form::Sum(_) if level == 0 => return self.field_on_device(name),
+            Form::Sum(_) => (),
+            Form::Equations(system) => {
+                if let Some(grid) = system.on_device(name, level)? {
+                    return Ok(grid);
+                }
+            }
+        }
+        DeviceGrid::upload(&self.level(name, level)?)
     }
 
     /// The constants of a system, with their values; a stencil has none.

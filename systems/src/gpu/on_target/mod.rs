@@ -373,6 +373,30 @@ impl<T: Target> OnTarget<T> {
         Ok(())
     }
 
+    /// Has a field, by its number among arrays, be what is written into rows of an array that waits for next values. Where that says false,
+    /// nothing is changed.
+    pub fn replace(
+        &mut self,
+        array: usize,
+        write: impl FnOnce(&mut T, usize, Rows) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let Array::Field { field, level } = self.system.numbered()[array] else {
+            unreachable!("coefficients have no number")
+        };
+        let whole =
+            rows(&self.kernel.geometry, self.system.dtype, Region::whole(self.system.shape));
+        let levels = &mut self.fields[field];
+        let next = self.system.fields[field].levels;
+        let spare = next + level.min(levels.len() - next - 1);
+        let is_written = write(&mut self.target, levels[spare], whole)?;
+        // What was before these values, and what lay there, is not taken again.
+        self.last = None;
+        if is_written {
+            levels.swap(level, spare);
+        }
+        Ok(is_written)
+    }
+
     /// A box of an array.
     fn box_of(&self, array: Array, region: Region) -> Result<Values, Error> {
         let dtype = self.system.dtype;

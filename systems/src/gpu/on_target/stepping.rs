@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::totals::SLOTS;
 use super::{OnTarget, rows};
 use crate::checked::System;
+use crate::description::Table;
 use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::gpu::target::Target;
@@ -16,7 +17,7 @@ use crate::parts::Field;
 use crate::places::Places;
 use crate::session::{self, Copies, StepSession};
 use crate::tape::{Kept, Taping};
-use compute::device::Memory;
+use compute::device::{DeviceArray, DeviceGrid, Memory};
 use compute::engine::{Session, State};
 use problem::observe::PendingCopy;
 use problem::{Clock, Dtype, Error, Grid, Region, Shape, View, values as grid, with_values};
@@ -130,6 +131,33 @@ impl<T: Target> OnTarget<T> {
 }
 
 impl<T: Target> StepSession for OnTarget<T> {
+    fn take_array(&mut self, array: usize, from: &DeviceArray) -> Result<bool, Error> {
+        if self.ghosts.is_some() {
+            return Ok(false);
+        }
+        let dtype = self.system.dtype;
+        self.replace(array, |target, spare, whole| {
+            Ok(target.take(from.lies(), spare, whole)? && target.knows_finite(spare, dtype)?)
+        })
+    }
+
+    fn give_array(&mut self, array: usize) -> Result<Option<DeviceGrid>, Error> {
+        let array = self.array(self.system.numbered()[array]);
+        let (shape, dtype) = (self.system.shape, self.system.dtype);
+        if !self.target.knows_finite(array, dtype)? {
+            return Ok(None);
+        }
+        let whole = rows(&self.kernel.geometry, dtype, Region::whole(shape));
+        let grid = DeviceGrid::allocate(shape, dtype)?;
+        Ok(self.target.give(array, whole, grid.lies())?.then_some(grid))
+    }
+
+    fn take_tables(&mut self, tables: &[Table]) -> bool {
+        self.system.tables = tables.to_vec();
+        (self.numbers_of, self.last) = ((0, 0), None);
+        true
+    }
+
     fn advance_from_before(&mut self) -> Result<(), Error> {
         match self.last {
             Some((first, steps)) if first + steps == self.done && steps < self.launch() => {

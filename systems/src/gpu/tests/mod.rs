@@ -7,6 +7,7 @@ mod functions;
 mod many;
 mod march;
 mod on_the_gpu;
+mod replaced;
 mod stages;
 mod sweep;
 

@@ -10,6 +10,7 @@ use crate::expression::Array;
 use crate::session::StepSession;
 use crate::start::StartValues;
 use crate::tape::{Kept, Tape, Taping};
+use compute::device::{DeviceArray, DeviceGrid};
 use problem::observe::ArrayName;
 use problem::{Clock, Dtype, Error, Grid, Region};
 
@@ -125,9 +126,81 @@ impl SystemSimulation {
             Err(Error::Unsupported { .. }) => return Ok(false),
             written => written?,
         }
+        self.begins_here();
+        Ok(true)
+    }
+
+    /// Gives a field the values of an array in the memory of a GPU, of its shape, where they can be copied and looked at there.
+    /// False where they cannot, or where one is not finite; then nothing is changed.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; the device refuses.
+    pub(in crate::simulation) fn put_array(
+        &mut self,
+        name: &str,
+        level: usize,
+        from: &DeviceArray,
+    ) -> Result<bool, Error> {
+        let number = self.number(name, level)?.filter(|_| self.system.solid.is_none());
+        let Some(number) = number else { return Ok(false) };
+        if from.dtype() != self.system.dtype || !self.session.take_array(number, from)? {
+            return Ok(false);
+        }
+        self.begins_here();
+        Ok(true)
+    }
+
+    /// A copy of a field so many steps before now in the memory of the GPU that computes it, if all values are known to be finite; none where that is not done
+    /// without this machine's memory.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; there is no room; the device refuses.
+    pub(in crate::simulation) fn on_device(
+        &mut self,
+        name: &str,
+        level: usize,
+    ) -> Result<Option<DeviceGrid>, Error> {
+        match self.number(name, level)? {
+            Some(number) => self.session.give_array(number),
+            None => Ok(None),
+        }
+    }
+
+    /// Goes back to a state, with what was noted up to it, and on as a system that differs in values of tables; false where the
+    /// engine cannot: then nothing that it has counts.
+    ///
+    /// # Errors
+    /// [`Error::UnknownField`]; the device refuses.
+    pub(in crate::simulation) fn begin_shot(
+        &mut self,
+        system: &System,
+        state: &SystemState,
+    ) -> Result<bool, Error> {
+        if self.system.varies_steps()
+            || !self.session.take_tables(&system.tables)
+            || !self.session.take_step(state.step)
+        {
+            return Ok(false);
+        }
+        (self.done, self.finite, self.unseen) = (state.step, state.step, Duration::ZERO);
+        self.first = self.first.min(state.step);
+        for (name, values) in &state.arrays {
+            if !self.put(&name.field, name.level, values)? {
+                return Ok(false);
+            }
+        }
+        self.system.tables.clone_from(&system.tables);
+        self.system.source.clone_from(&system.source);
+        self.records.clone_from(&state.records);
+        self.rows.clone_from(&state.series);
+        self.rows_of.clone_from(&state.rows_of);
+        Ok(true)
+    }
+
+    /// A field has other values: its steps begin here.
+    fn begins_here(&mut self) {
         self.forget_start();
         self.system.clock = self.system.found_anew(self.system.clock, self.done);
-        Ok(true)
     }
 
     /// Its steps cannot be taken again from the start.
