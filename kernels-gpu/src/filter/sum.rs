@@ -159,8 +159,8 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         tap: usize,
         values: &[[V; WEIGHTS]; LINES],
     ) {
-        // SAFETY: in a kernel, as the caller promises.
         unroll!(line < LINES => if taken.has >> line & 1 != 0 {
+            // SAFETY: in a kernel, as the caller promises.
             unsafe { self.add_tap::<BASE>(line, tap, values[line][tap]) }
         });
     }
