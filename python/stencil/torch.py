@@ -50,12 +50,14 @@ def run(
     dt=None,
     engine="auto",
     memory=None,
+    keep_in=None,
+    keep_as=None,
 ):
     """Takes `steps` steps of a system, as a function of torch that can be differentiated.
 
     The arguments are those of `stencil.System`. What is a tensor among the starts of fields (also in `before`), coefficients, parameters and
     `sources` has a gradient, if it requires one: `backward` computes it by the adjoint system (`System.gradient`), for which it takes
-    the steps again. Between the two only the tensors are kept. `memory` is that of `System.gradient`.
+    the steps again. Between the two only the tensors are kept. `memory`, `keep_in` and `keep_as` are those of `System.gradient`.
 
     `sources`, a tensor (sources, steps), is what each source adds in each step, in the place of its `add`, as wavelets are. With
     (shots, sources, steps) the steps are taken once for each shot, by what is planned once; what the shots do not have of their own
@@ -80,7 +82,8 @@ def run(
     if dtype is None and isinstance(source, Mapping) and "dtype" not in source.get("grid", {}):
         dtype = inputs.dtype()
     others = {"solid": solid, "size": size, "spacing": spacing, "dtype": dtype, "dt": dt, "engine": engine}
-    job = _Job(source, steps, given, others, memory, inputs.keys)
+    kept = {"memory": memory, "keep_in": keep_in, "keep_as": keep_as}
+    job = _Job(source, steps, given, others, kept, inputs.keys)
     found = _Steps.apply(job, *inputs.tensors)
     *arrays, records = found
     return Run(dict(zip(job.names, arrays, strict=True)), records, job.times)
@@ -168,8 +171,8 @@ class _Inputs:
 class _Job:
     """A run, but for its tensors, and what is known of it afterwards."""
 
-    def __init__(self, source, steps, given, others, memory, keys):
-        self.source, self.steps, self.given, self.others, self.memory, self.keys = source, steps, given, others, memory, keys
+    def __init__(self, source, steps, given, others, kept, keys):
+        self.source, self.steps, self.given, self.others, self.kept, self.keys = source, steps, given, others, kept, keys
         self.names, self.times, self.shapes = [], None, {}
 
     def system(self, tensors):
@@ -255,8 +258,8 @@ class _Steps(torch.autograd.Function):
             misfit,
             coefficients=[name for what, name, _ in needed if what == "coefficient"],
             parameters=[name for what, name, _ in needed if what == "parameter"],
-            memory=job.memory,
             shots=shots,
+            **job.kept,
         )
         gradients = []
         for key, tensor, needs in zip(job.keys, tensors, ctx.needs_input_grad[1:], strict=True):

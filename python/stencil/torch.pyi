@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from numpy.typing import DTypeLike
@@ -28,4 +28,6 @@ def run(
     dt: str | float | None = None,
     engine: str = "auto",
     memory: int | None = None,
+    keep_in: Literal["gpu", "memory"] | PathLike[str] | str | None = None,
+    keep_as: Literal["f32", "f16", "bf16"] | None = None,
 ) -> Run: ...

@@ -180,3 +180,24 @@ def test_mistakes_are_told():
 def test_the_example_in_the_docstring_is_right():
     tried = doctest.testmod(stencil.torch)
     assert tried.attempted and not tried.failed
+
+
+def test_states_are_kept_where_it_is_asked(tmp_path):
+    rod = {
+        "time": {"dt": 0.1},
+        "stencils": {"laplace": {"derivative": "laplace", "order": 2}},
+        "fields": {"u": {"start": 0, "boundary": "edge", "next": "u + dt*k*laplace(u) - dt*u^3"}},
+    }
+
+    def gradient(**kept):
+        k = torch.linspace(0.5, 1, 9, dtype=torch.float64).requires_grad_()
+        u = torch.linspace(0, 1, 9, dtype=torch.float64)
+        stencil.torch.run(rod, 12, fields={"u": u}, coefficients={"k": k}, engine="cpu", **kept).fields["u"].square().sum().backward()
+        return k.grad
+
+    usual = gradient()
+    assert torch.equal(gradient(keep_in=tmp_path), usual) and not list(tmp_path.iterdir())
+    rounded = gradient(keep_as="f16")
+    assert 0 < (rounded - usual).abs().max() < 0.01 * usual.abs().max()
+    with pytest.raises(stencil.InputError):
+        gradient(keep_in=tmp_path / "nowhere")
