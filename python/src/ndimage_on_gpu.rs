@@ -7,9 +7,10 @@
 
 #![allow(unsafe_code, reason = "arrays that other libraries own")]
 
-use std::mem;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use stencil::Error;
@@ -136,34 +137,46 @@ struct Filters {
     between: Option<DeviceBytes>,
 }
 
-/// What the process keeps, and which process that is.
-struct Kept {
-    filters: Filters,
-    process: u32,
-}
+/// What the process keeps.
+struct Kept(Filters);
 
 // SAFETY: whatever it shares with others lies in it, and it is used by one thread at a time, whose context is the GPU's meanwhile.
 unsafe impl Send for Kept {}
 
-/// Whoever has it locked has Python's lock, too, so that no `fork` finds it locked.
+/// Nobody waits for it, or has it, together with Python's lock: work of a GPU may wait for functions of Python.
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+/// The process that has the GPU, or is about to; 0 while there is none.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// Does something with the GPU's filters, in this thread.
-fn filters<R>(py: Python<'_>, task: impl FnOnce(&mut Filters) -> Result<R, Error>) -> PyResult<R> {
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if kept.as_ref().is_some_and(|kept| kept.process != std::process::id()) {
-        // What a copy of the process by fork has of its parent's GPU is nobody's.
-        mem::forget(kept.take());
+/// Does something with the GPU's filters, in this thread, without Python's lock.
+fn filters<R: Send>(
+    py: Python<'_>,
+    task: impl FnOnce(&mut Filters) -> Result<R, Error> + Send,
+) -> PyResult<R> {
+    let own = std::process::id();
+    let owner = PROCESS.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);
+    if owner.is_err_and(|owner| owner != own) {
+        // A thread of the parent may have had it locked when the process was copied.
+        let text = "this process is a copy by fork of one that used the GPU, which CUDA does not allow\n\
+             help: start processes by spawn, as by multiprocessing.set_start_method(\"spawn\"), or filter arrays of the host here";
+        return Err(PyRuntimeError::new_err(text));
     }
-    let outcome = Here::new().and_then(|_here| {
+    py.detach(|| using(task)).map_err(|error| errors::raised(py, &error))
+}
+
+fn using<R>(task: impl FnOnce(&mut Filters) -> Result<R, Error>) -> Result<R, Error> {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let opened = || Ok((Here::new()?, if kept.is_none() { Some(Gpu::open()?) } else { None }));
+    let (_here, gpu) = opened().inspect_err(|_: &Error| {
         if kept.is_none() {
-            let filters = Filters { gpu: Gpu::open()?, kept: Vec::new(), between: None };
-            *kept = Some(Kept { filters, process: std::process::id() });
+            PROCESS.store(0, Ordering::Relaxed);
         }
-        let kept = kept.as_mut().expect("it has just been made");
-        task(&mut kept.filters)
-    });
-    outcome.map_err(|error| errors::raised(py, &error))
+    })?;
+    if let Some(gpu) = gpu {
+        *kept = Some(Kept(Filters { gpu, kept: Vec::new(), between: None }));
+    }
+    let Kept(filters) = kept.as_mut().expect("it was made");
+    task(filters)
 }
 
 impl Filters {
@@ -279,7 +292,7 @@ pub fn filter_on_gpu(
     let filter = &filter.filter;
     let unknown = || {
         let text = format!("data type {dtype} not supported of arrays of a GPU");
-        pyo3::exceptions::PyRuntimeError::new_err(text)
+        PyRuntimeError::new_err(text)
     };
     let kind = match output {
         Some(output) => output.kind,
@@ -313,7 +326,7 @@ pub fn filter_on_gpu(
     let mut streams = streams.unwrap_or_default();
     streams.dedup();
     let (known, waits) = (streams.clone(), streams.is_empty());
-    let run = |filters: &mut Filters| {
+    let run = move |filters: &mut Filters| {
         let new = match given {
             Some(_) if !overlaps => None,
             _ => Some(filters.memory(bytes, DeviceBytes::reused)?),

@@ -176,6 +176,16 @@ impl Recipe {
         self.given.push(given);
     }
 
+    /// Names of fields that begin with earlier values of their own.
+    pub fn with_before(&self) -> Result<Vec<String>, Error> {
+        let mut description = Description::parse(&self.place, &self.text)?;
+        for given in &self.given {
+            given.put(&mut description)?;
+        }
+        let own = description.fields.iter().filter(|field| !field.before.is_empty());
+        Ok(own.map(|field| field.name.as_str().to_owned()).collect())
+    }
+
     /// The system.
     pub fn system(&self) -> Result<System, Error> {
         let mut description = Description::parse(&self.place, &self.text)?;

@@ -73,6 +73,11 @@ impl PySystem {
         self.recipe().written(py)
     }
 
+    /// Names of fields that begin with earlier values of their own.
+    fn _with_before(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.recipe().with_before().map_err(|error| errors::raised(py, &error))
+    }
+
     /// Its state, to go back to.
     fn _keep(own: PyRef<'_, Self>) -> PyResult<KeptState> {
         Ok(KeptState(own.as_super().worker().ask(own.py(), Simulation::state)?))

@@ -570,10 +570,9 @@ class System(_Computation, _stencil.System):
             [[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 8.0, 0.0]]
         """
         steps = self._count("steps", steps, 0)
-        return self._shots(steps, _gradient.checked(sources, steps))
+        return self._shots(steps, _gradient.checked(sources, steps), self._keep())
 
-    def _shots(self, steps, sources):
-        begin = self._keep()
+    def _shots(self, steps, sources, begin):
         for number, rows in enumerate(sources):
             self._begin_shot(begin, rows)
             self._step(steps, None)

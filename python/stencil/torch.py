@@ -64,14 +64,16 @@ def run(
     (starts, media, parameters) has the sum of their gradients. A shot at another place is a source there that adds 0 in the other shots.
 
     Returns `fields`, a dict of tensors after the last step by name, and by `(name, level)` of earlier steps; `records`, a tensor with a row
-    for the start and for each step, and a column for each receiver; and the `times` of these rows. With shots each of `fields` and
+    for the start and for each step, and a column for each receiver; and the `times` of these rows (none without receivers). With shots each of `fields` and
     `records` has an axis for them in front. They lie where the tensors lie that are given, and are of the system's type (records at least of
-    float32). `dtype`, if neither it nor the system says one, is the widest of the tensors'.
+    float32). `dtype`, if neither it nor a description that is a dict says one, is the widest of the tensors'. Arrays of numpy must not change before `backward`.
 
     A gradient of a gradient is refused by torch; what is constant in a derivative is that of `System.gradient`. Raises what
     `System` and `System.gradient` raise.
     """
     _check(source, "the description")
+    for what, value in {"solid": solid, "size": size, "spacing": spacing, "dt": dt}.items():
+        _check(value, what)
     inputs = _Inputs()
     given = {
         "fields": inputs.fields(fields),
@@ -262,8 +264,9 @@ class _Steps(torch.autograd.Function):
             **job.kept,
         )
         gradients = []
+        alone = system._with_before()
         for key, tensor, needs in zip(job.keys, tensors, ctx.needs_input_grad[1:], strict=True):
-            gradients.append(_back(_of(found, key, job.keys, job.given["fields"]), tensor) if needs else None)
+            gradients.append(_back(_of(found, key, alone, tensor.shape[-1] if tensor.ndim else 1), tensor) if needs else None)
         return (None, *gradients)
 
 
@@ -309,22 +312,29 @@ def _array(tensor):
     return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).cpu().numpy()
 
 
-def _of(found, key, keys, fields):
-    """The gradient of an input, as an array or a number."""
+def _of(found, key, alone, count):
+    """The gradient of an input, as an array or a number; fields in `alone` begin with earlier values of their own."""
     what, name, level = key
     if what == "coefficient":
         return found.coefficients[name]
     if what == "parameter":
         return found.parameters[name]
     if what == "sources":
-        return found.sources
+        return _columns(found.sources, count)
     start = found.start[_short(name, level)]
-    table = fields[name]
-    if level or isinstance(table, Mapping) and "before" in table:
+    if level or name in alone:
         return start
     # Earlier values are those of the start.
     levels = [each for own, each in found.start.items() if isinstance(own, tuple) and own[0] == name]
     return sum(levels, start)
+
+
+def _columns(found, count):
+    """The gradient of `count` columns of what sources add, by that of each step: the last column is added in all steps after it, too."""
+    steps = found.shape[-1]
+    if count >= steps:
+        return np.concatenate([found, np.zeros((*found.shape[:-1], count - steps), found.dtype)], axis=-1)
+    return np.concatenate([found[..., : count - 1], found[..., count - 1 :].sum(axis=-1, keepdims=True)], axis=-1)
 
 
 def _back(found, tensor):

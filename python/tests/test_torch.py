@@ -201,3 +201,26 @@ def test_states_are_kept_where_it_is_asked(tmp_path):
     assert 0 < (rounded - usual).abs().max() < 0.01 * usual.abs().max()
     with pytest.raises(stencil.InputError):
         gradient(keep_in=tmp_path / "nowhere")
+
+
+def test_earlier_values_of_their_own_are_apart_from_the_start():
+    waves = {"time": {"dt": 1.0}, "grid": {"size": [4], "dtype": "f64"}, "fields": {"u": {"start": 0, "next": "2*u - prev(u)"}}}
+    own = {**waves, "fields": {"u": {**waves["fields"]["u"], "before": 0}}}
+    for description, slope in [(waves, 1.0), (own, 2.0)]:
+        for given in (lambda u: u, lambda u: {"start": u}):
+            u = torch.ones(4, dtype=torch.float64, requires_grad=True)
+            stencil.torch.run(description, 1, fields={"u": given(u)}, engine="cpu").fields["u"].sum().backward()
+            assert torch.equal(u.grad, torch.full_like(u, slope))
+
+
+@pytest.mark.parametrize("columns", [1, 3, 4, 6])
+def test_what_sources_add_may_have_any_number_of_columns(columns):
+    def outputs(wavelets):
+        return stencil.torch.run(WAVES, 4, sources=wavelets, engine="cpu").records
+
+    assert torch.autograd.gradcheck(outputs, (drawn(2, columns),), fast_mode=True)
+
+
+def test_gradients_that_would_be_lost_are_refused():
+    with pytest.raises(stencil.InputError, match="dt is a tensor that requires a gradient"):
+        stencil.torch.run(WAVES, 1, sources=np.zeros((2, 1)), dt=torch.tensor(0.1, requires_grad=True))

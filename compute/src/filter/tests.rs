@@ -183,6 +183,68 @@ fn any_filter_is_that_of_this_machine() {
     }
 }
 
+/// Bytes of which each array begins at a byte of a word.
+fn bytes_on_device(filter: &Filter, input: &[u8], first: usize) -> Vec<u8> {
+    let device = Emulator::new();
+    let kinds = [Kind::named("uint8").unwrap(); 2];
+    let padded = [&vec![0; first], input].concat();
+    let [from, to] = [(); 2].map(|()| device.allocate("array", padded.len()).unwrap());
+    device.write(&from, Rows::first(padded.len()), &padded).unwrap();
+    device.write(&to, Rows::first(padded.len()), &padded).unwrap();
+    let prepared = OnDevice::new(&device, filter, kinds).unwrap();
+    let addresses = [&from, &to].map(|memory| memory.address() + first as u64);
+    #[allow(unsafe_code, reason = "arrays of the device")]
+    // SAFETY: both have as many values as the extents say.
+    unsafe {
+        prepared.queue(&device, addresses, 0).unwrap();
+    }
+    device.wait().unwrap();
+    let mut output = padded;
+    device.read(&to, Rows::first(output.len()), &mut output).unwrap();
+    output.split_off(first)
+}
+
+/// Small boxes of bytes with exact weights have the bits of this machine, wherever arrays begin.
+#[test]
+fn small_boxes_of_bytes_are_those_of_this_machine() {
+    let pick = |random: &mut ChaCha8Rng, all: &[usize]| all[random.random_range(0..all.len())];
+    for seed in 0..60 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let spans = [pick(&mut random, &[1, 2, 3, 5, 32]), random.random_range(1..9)];
+        let first = [(); 2].map(|()| random.random_range(-4..2));
+        let (most, shift) = (random.random_range(1..128), random.random_range(0..9));
+        let least = if random.random_bool(0.5) { -most } else { 0 };
+        let mut terms = Vec::new();
+        for at in 0..spans[0] * spans[1] {
+            let [y, x] = [at / spans[1], at % spans[1]].map(|at| at as i32);
+            let weight = f64::from(random.random_range(least..=most)) / f64::from(1 << shift);
+            if weight != 0.0 || at == 0 {
+                terms.push(Term { offset: [0, first[0] + y, first[1] + x], weight });
+            }
+        }
+        let extents = [
+            random.random_range(1..3),
+            random.random_range(1..3),
+            pick(&mut random, &[1, 7, 40, 75]),
+            pick(&mut random, &[4, 8, 12, 128, 132, 300]),
+        ];
+        let constant = f64::from(random.random_range(0..256));
+        let all =
+            [Side::Symmetric, Side::Reflect, Side::Edge, Side::Periodic, Side::Constant(constant)];
+        let sides = [(); 3].map(|()| all[random.random_range(0..5)]);
+        let stages = vec![Stage { terms, is_line: false, divisor: 1.0 }];
+        let filter = Filter { extents, step: 1, sides, stages };
+        let count = filter.extents.iter().product();
+        let input: Vec<u8> = (0..count).map(|_| random.random_range(0..256) as u8).collect();
+        let mut expected = vec![0; count];
+        filter.run(&input, &mut expected);
+        for first in [0, (seed % 3) as usize + 1] {
+            let found = bytes_on_device(&filter, &input, first);
+            assert_eq!(found, expected, "seed {seed}, from byte {first} on: {filter:?}");
+        }
+    }
+}
+
 /// Infinite values reach as far as the weights do, and no further.
 #[test]
 fn infinite_values_reach_as_far_as_weights() {

@@ -482,7 +482,8 @@ def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
     """
 
     device = _device.array_of(input)
-    if device and not _arguments.is_sequence(mode) and _device.is_one_sum(device, output, cval):
+    count = len(axes_of(axes, device.ndim)) if device else 0
+    if device and count <= 3 and not _arguments.is_sequence(mode) and _device.is_one_sum(device, output, cval):
         axes = axes_of(axes, device.ndim)
         if not axes:
             return _device.lines(device, output, [])

@@ -2,6 +2,7 @@
 """Filters of arrays in the memory of a GPU, which they do not leave."""
 
 import math
+import threading
 
 import numpy as np
 
@@ -66,16 +67,19 @@ def _output_of(array, output):
 # What the extension made of filters, by what was asked for: the one used last is the last one.
 _KEPT = {}
 _MOST = 64
+_LOCK = threading.Lock()
 
 
 def _kept(key, make):
     """The filters of the extension for a key, made where they are not known."""
-    filters = _KEPT.pop(key, None)
+    with _LOCK:
+        filters = _KEPT.pop(key, None)
     if filters is None:
         filters = [_stencil.DeviceFilter(*folded) for folded in make()]
-        while len(_KEPT) >= _MOST:
+    with _LOCK:
+        _KEPT[key] = filters
+        while len(_KEPT) > _MOST:
             del _KEPT[next(iter(_KEPT))]
-    _KEPT[key] = filters
     return filters
 
 
@@ -93,7 +97,8 @@ def _filter_once(array, output, dtype, made):
         return new if output is None else output.array
     if output is None:
         output = _new(array, dtype)
-    if array.given.overlaps(output.given):
+    # Of arrays of two libraries the extension makes the copy itself.
+    if array.given.overlaps(output.given) and type(output.library) is type(library):
         fresh = _new(array, output.dtype)
         _stencil.filter_on_gpu(array.given, fresh.given, dtype, made)
         library.copy(fresh.array, output.array)
@@ -122,6 +127,7 @@ def lines(array, output, given):
         raise refused(*_COMPLEX)
     output, dtype = _output_of(array, output)
     kind, shape = "f" if "float" in dtype else "i", array.shape
+    given = [line._replace(cval=float(line.cval)) for line in given]
 
     def make():
         groups = list(_compute.groups(shape, _compute.in_order(kind, given)))
@@ -164,12 +170,13 @@ def combined(array, function, output, changes, modes, cval, extra_arguments, ext
     if library is None:
         raise refused("sums of filters along several axes", "give a tensor of torch or an array of CuPy, as by torch.from_dlpack")
     output, dtype = _output_of(array, output)
-    result = _new(array, dtype) if output is None else output
     if not axes:
-        library.copy(array.array, result.array)
-        return result.array
-    # A part is not written where the next one reads.
-    total = _new(array, dtype).array if array.given.overlaps(result.given) else result.array
+        return lines(array, output, [])
+    if dtype in library.NOT_ADDED:
+        raise refused(f"sums of filters along several axes in {dtype}", "give an output that is signed, or convert the array")
+    # A part is not written where the next one reads, and only to arrays of the library that adds them up.
+    is_total = output is not None and type(output.library) is type(library) and not array.given.overlaps(output.given)
+    total = output.array if is_total else _new(array, dtype).array
     for number, (axis, mode) in enumerate(zip(axes, modes)):
         part = _new(array, dtype).array if number else total
         function(array.array, axis, part, mode, cval, *extra_arguments, **extra_keywords)
@@ -179,6 +186,4 @@ def combined(array, function, output, changes, modes, cval, extra_arguments, ext
             library.add(part, total)
     if end:
         getattr(library, end)(total)
-    if total is not result.array:
-        library.copy(total, result.array)
-    return result.array
+    return total if is_total or output is None else lines(Array(total), output, [])

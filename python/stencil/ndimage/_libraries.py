@@ -6,6 +6,9 @@ import sys
 
 
 class _Torch:
+    # Types that torch has no sums of.
+    NOT_ADDED = ("uint16", "uint32", "uint64")
+
     def __init__(self, torch, array):
         self._torch = torch
         self._device = array.device
@@ -50,6 +53,8 @@ class _Torch:
 
 
 class _Cupy:
+    NOT_ADDED = ("bfloat16",)
+
     def __init__(self, cupy, _):
         self._cupy = cupy
 
