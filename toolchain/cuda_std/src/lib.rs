@@ -94,6 +94,32 @@ pub use glam;
 /// #[cuda_std::address_space(constant)]
 /// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
 /// ```
+/// Shared memory without `unsafe`:
+/// ```compile_fail,E0133
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// TILE[0].write(1.0);
+/// ```
+/// ```compile_fail,E0133
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// __shared_TILE::Place::new()[0].write(1.0);
+/// ```
+/// ```compile_fail,E0423
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// __shared_TILE::Place(())[0].write(1.0);
+/// ```
+/// ```compile_fail,E0507
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// let mut copy = unsafe { TILE };
+/// copy[0].write(1.0);
+/// ```
 /// A structure without size, which is no parameter on the GPU, so that those after it would shift:
 /// ```compile_fail,E0080
 /// #[derive(Clone, Copy, cuda_std::Parameter)]
