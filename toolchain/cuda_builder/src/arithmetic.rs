@@ -9,7 +9,7 @@ pub struct Arithmetic {
     pub ftz: bool,
     /// `sqrt.approx` for f32.
     pub fast_sqrt: bool,
-    /// `div.full` for f32.
+    /// `div.full` for f32, and `rcp.approx` where the compiler writes `1.0 / x` as a reciprocal.
     pub fast_div: bool,
     /// A product and a sum may become one instruction that rounds once.
     pub fma_contraction: bool,
@@ -66,6 +66,9 @@ impl Arithmetic {
         if self.fast_div && of_f32 && operation == "div" {
             replace(&mut parts, "rn", "full");
         }
+        if self.fast_div && of_f32 && operation == "rcp" {
+            replace(&mut parts, "rn", "approx");
+        }
         if self.ftz && of_f32 && FLUSHING.contains(&operation) && !parts.contains(&"ftz") {
             let before = |part: &&str| AFTER_FTZ.contains(part);
             parts.insert(parts.iter().position(before).unwrap_or(parts.len()), "ftz");
@@ -105,6 +108,8 @@ mod tests {
 \tmax.NaN.f32 \t%r1, %r2, %r3;
 \tsqrt.rn.f32 \t%r1, %r2;
 \tdiv.rn.f32 \t%r1, %r2, %r3;
+\trcp.rn.f32 \t%r1, %r2;
+\trcp.rn.f64 \t%rd1, %rd2;
 \tld.global.f32 \t%r1, [%rd1];
 \tadd.s32 \t%r1, %r2, %r3;
 \t// begin inline asm
@@ -128,7 +133,10 @@ mod tests {
         };
         let none = Arithmetic::default();
         assert_eq!(changed(Arithmetic { fast_sqrt: true, ..none }), ["sqrt.approx.f32"]);
-        assert_eq!(changed(Arithmetic { fast_div: true, ..none }), ["div.full.f32"]);
+        assert_eq!(
+            changed(Arithmetic { fast_div: true, ..none }),
+            ["div.full.f32", "rcp.approx.f32"]
+        );
         assert_eq!(changed(Arithmetic { fma_contraction: true, ..none }), ["add.f32", "mul.f64"]);
         assert_eq!(
             changed(Arithmetic { ftz: true, ..none }),
@@ -138,7 +146,8 @@ mod tests {
                 "cvt.rn.ftz.f32.u32",
                 "max.ftz.NaN.f32",
                 "sqrt.rn.ftz.f32",
-                "div.rn.ftz.f32"
+                "div.rn.ftz.f32",
+                "rcp.rn.ftz.f32"
             ]
         );
     }

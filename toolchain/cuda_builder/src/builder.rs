@@ -108,7 +108,7 @@ impl CudaBuilder {
         self
     }
 
-    /// With `true`, quotients of f32 are approximate, as `nvcc -prec-div=false` has them.
+    /// With `true`, quotients and reciprocals of f32 are approximate, as `nvcc -prec-div=false` has them.
     pub fn fast_div(mut self, fast_div: bool) -> Self {
         self.arithmetic.fast_div = fast_div;
         self

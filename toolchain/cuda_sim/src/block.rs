@@ -301,6 +301,10 @@ impl<'a> Block<'a> {
         };
         let first = warp * LANES;
         let lanes = |lane: &usize| mask >> lane & 1 != 0;
+        // Masks may overlap: a lane that waits in another one comes to this one later.
+        if (0..LANES).filter(lanes).any(|lane| self.threads[first + lane].mask != mask) {
+            return;
+        }
         let mut operands = [[0; OPERANDS]; LANES];
         for lane in (0..LANES).filter(lanes) {
             operands[lane] = self.threads[first + lane].operands;

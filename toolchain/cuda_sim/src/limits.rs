@@ -10,9 +10,10 @@ use crate::memory::Memory;
 use crate::refusal::{
     MOST_BLOCKS, MOST_BLOCKS_YZ, MOST_PARAMETER_BYTES, MOST_THREADS, MOST_THREADS_Z, Refusal,
 };
+use crate::statics::MOST_STATIC_BYTES;
 use cuda_chip::{Chip, RESERVED_SHARED_BYTES};
 
-/// Dynamic shared memory of a block unless the kernel is allowed more.
+/// Shared memory of a block, static and dynamic, unless the kernel is allowed more of it.
 const SHARED_BYTES: u32 = 48 << 10;
 
 /// Registers of a quarter of a multiprocessor, which takes whole warps.
@@ -124,6 +125,23 @@ pub fn enter(registers: Option<u32>, parameters: &[[usize; 2]]) {
 }
 
 impl Block<'_> {
+    /// Refuses static shared memory of so many bytes in all: the driver knows it when it launches, the emulator when the
+    /// kernel comes to it.
+    pub fn check_static_shared(&self, static_bytes: usize) -> Result<(), Refusal> {
+        let bytes = self.config.shared_bytes;
+        if static_bytes > MOST_STATIC_BYTES as usize {
+            return Err(Refusal::StaticShared { bytes: static_bytes, most: MOST_STATIC_BYTES });
+        }
+        let most = match self.memory.allowed.get(self.kernel) {
+            Some(_) => Chip::current().resources().shared_bytes_per_block(),
+            None => SHARED_BYTES,
+        };
+        if static_bytes + bytes as usize > most as usize {
+            return Err(Refusal::SharedTogether { static_bytes, bytes, most });
+        }
+        Ok(())
+    }
+
     /// Refuses an instruction that only sm_90 and later have.
     pub fn needs_sm_90(&self, instruction: &'static str) -> Result<(), FaultKind> {
         match Chip::current() {

@@ -39,6 +39,18 @@ pub enum Refusal {
         /// What a block can have.
         most: u32,
     },
+    /// More static and dynamic shared memory than a block has of both.
+    #[error(
+        "its blocks have {static_bytes} bytes of static and {bytes} of dynamic shared memory; {most} are possible together"
+    )]
+    SharedTogether {
+        /// Of the statics.
+        static_bytes: usize,
+        /// Of the launch.
+        bytes: u32,
+        /// What a block can have: 48 KiB, or what the chip has if [`crate::Memory::allow_shared`] was called.
+        most: u32,
+    },
     /// No thread, or more than a block has.
     #[error("its blocks have {0} threads; 1 to {MOST_THREADS} are possible")]
     Threads(u32),

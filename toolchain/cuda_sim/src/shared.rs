@@ -3,8 +3,7 @@
 
 use crate::fault::aligned;
 use crate::lane::with;
-use crate::refusal::Refusal;
-use crate::statics::{MOST_STATIC_BYTES, Static};
+use crate::statics::Static;
 use std::alloc::Layout;
 
 /// Start of the dynamic shared memory.
@@ -96,10 +95,7 @@ pub fn static_shared(symbol: &'static str, layout: Layout) -> *mut u8 {
     with(|block, _| {
         if !block.statics.contains_key(symbol) {
             let before: usize = block.statics.values().map(Static::bytes).sum();
-            let (bytes, most) = (before + layout.size(), MOST_STATIC_BYTES);
-            if bytes > most as usize {
-                return Err(Refusal::StaticShared { bytes, most }.into());
-            }
+            block.check_static_shared(before + layout.size())?;
             block.statics.insert(symbol, Static::new(layout));
         }
         Ok(block.statics[symbol].start())

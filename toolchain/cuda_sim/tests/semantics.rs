@@ -636,3 +636,34 @@ fn lanes_of_a_mask_execute_together() {
     });
     assert_eq!(got, [20; 40]);
 }
+
+/// A lane of two groups takes part in one after the other, whichever of their lanes come first.
+#[test]
+fn masks_may_overlap() {
+    let shape = Config { threads: 32, ..SHAPE };
+    let got = words(shape, &mut Memory::new(), || {
+        let lane = warp::lane_id();
+        let other = |mask: u32, word| {
+            let source = (mask & !(1 << lane)).trailing_zeros();
+            warp::shuffle_idx_of(mask, word, source, 32)[0]
+        };
+        match lane {
+            0 => other(0b011, 10),
+            1 => 1000 * other(0b110, 11) + other(0b011, 12),
+            2 => other(0b110, 13),
+            // A chain: each lane meets the one before it, then the one after it.
+            8..16 => {
+                let before = if lane > 8 { other(0b11 << (lane - 1), lane) } else { 0 };
+                let after = if lane < 15 { other(0b11 << lane, 100 + lane) } else { 0 };
+                1000 * before + after
+            }
+            _ => 0,
+        }
+    });
+    assert_eq!(got[..3], [12, 13_010, 11]);
+    let chain = |lane| {
+        let before = if lane > 8 { 100 + lane - 1 } else { 0 };
+        1000 * before + if lane < 15 { lane + 1 } else { 0 }
+    };
+    assert_eq!(got[8..16], (8..16).map(chain).collect::<Vec<u32>>());
+}

@@ -94,6 +94,47 @@ pub use glam;
 /// #[cuda_std::address_space(constant)]
 /// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
 /// ```
+/// Shared memory without `unsafe`:
+/// ```compile_fail,E0133
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// TILE[0].write(1.0);
+/// ```
+/// ```compile_fail,E0133
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// __shared_TILE::Place::new()[0].write(1.0);
+/// ```
+/// ```compile_fail,E0423
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// __shared_TILE::Place(())[0].write(1.0);
+/// ```
+/// ```compile_fail,E0507
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
+/// let mut copy = unsafe { TILE };
+/// copy[0].write(1.0);
+/// ```
+/// A structure without size, which is no parameter on the GPU, so that those after it would shift:
+/// ```compile_fail,E0080
+/// #[derive(Clone, Copy, cuda_std::Parameter)]
+/// #[repr(C)]
+/// pub struct Nothing { a: [u32; 0] }
+/// #[cuda_std::kernel]
+/// pub unsafe fn k(nothing: Nothing, n: u32) {}
+/// ```
+/// ```compile_fail,E0080
+/// #[derive(Clone, Copy, cuda_std::Parameter)]
+/// #[repr(C)]
+/// pub struct Some<T> { a: T }
+/// #[cuda_std::kernel]
+/// pub unsafe fn k(nothing: Some<[u32; 0]>, n: u32) {}
+/// ```
 /// A slice of which one does not see that it is two parameters:
 /// ```compile_fail,E0277
 /// type Hidden = &'static [f32];
@@ -106,12 +147,12 @@ pub use glam;
 /// type Hidden = *mut f32;
 /// #[derive(Clone, Copy, cuda_std::Parameter)]
 /// #[repr(C, align(16))]
-/// pub struct Fixed { a: u8, b: [u32; 3] }
+/// pub struct Fixed { a: u8, b: [u32; 3], c: [u32; 0] }
 /// #[cuda_std::kernel]
 /// pub unsafe fn k<'a>(numbers: Hidden, fixed: Fixed, one: &'a u32, all: &'a mut [f32]) {
 ///     #[cuda_std::address_space(shared)]
 ///     static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
-///     # let _ = (numbers, fixed.a, fixed.b, one, all);
+///     # let _ = (numbers, fixed.a, fixed.b, fixed.c, one, all);
 /// }
 /// # fn main() {}
 /// ```

@@ -84,24 +84,26 @@ of_registers! {
         UVec3 { x: grid_dim_x(), y: grid_dim_y(), z: grid_dim_z() }
     }
 
-    /// The index of the thread in the grid along x: unique where grid and block have one dimension.
+    /// The index of the thread in the grid along x: unique where grid and block have one dimension and the grid has up to
+    /// 2^32 threads. Of a larger grid the number wraps on the GPU; the emulator reports the overflow in a build that checks.
     index_1d() -> u32 {
         thread_idx_x() + block_idx_x() * block_dim_x()
     }
 
-    /// The indices of the thread in the grid along x and y: unique where grid and block have no third dimension.
+    /// The indices of the thread in the grid along x and y: unique where grid and block have no third dimension and the grid
+    /// has up to 2^32 threads along each.
     index_2d() -> UVec2 {
         UVec2 { x: index_1d(), y: thread_idx_y() + block_idx_y() * block_dim_y() }
     }
 
-    /// The indices of the thread in the grid: unique in every launch.
+    /// The indices of the thread in the grid: unique where the grid has up to 2^32 threads along each dimension.
     index_3d() -> UVec3 {
         let UVec2 { x, y } = index_2d();
         UVec3 { x, y, z: thread_idx_z() + block_idx_z() * block_dim_z() }
     }
 
-    /// A number of the thread in the grid, in every launch another one for each thread: block after block, in each of
-    /// them x before y before z.
+    /// A number of the thread in the grid, another one for each thread where the grid has up to 2^32 threads: block after
+    /// block, in each of them x before y before z. In a larger launch threads share numbers: use `u64` sums of the indices.
     index() -> u32 {
         let (thread, threads) = (thread_idx(), block_dim());
         let (block, blocks) = (block_idx(), grid_dim());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `#[kernel]` makes of a function on the host.
 
-use cuda_sim::{Config, FaultKind, Memory, launch};
+use cuda_sim::{Chip, Config, FaultKind, Memory, OnChip as _, launch};
 use cuda_std::{
     AnyCall, Entry, Kernel, Parameter, Slice, SliceMut, address_space, global, kernel,
     shared_array, thread,
@@ -199,6 +199,31 @@ fn more_static_shared_memory_than_a_block_has_is_refused() {
     let text = "kernel large: the driver refuses the launch: its blocks have 65536 bytes of static shared memory; 49152 are \
                 possible";
     assert_eq!(fault.to_string(), text);
+}
+
+#[test]
+fn static_and_dynamic_shared_memory_are_of_one_block() {
+    let kernel = || {
+        let _ = shared_array![u64; 5 << 10];
+    };
+    let run = |shared_bytes, memory: &mut Memory| {
+        let config = Config { shared_bytes, ..Config::default() };
+        launch("both", config, memory, kernel).map(|_| ()).map_err(|fault| fault.to_string())
+    };
+    let text = |bytes, most| {
+        Err(format!(
+            "kernel both: the driver refuses the launch: its blocks have 40960 bytes of static and {bytes} of dynamic \
+             shared memory; {most} are possible together"
+        ))
+    };
+    let mut memory = Memory::new();
+    assert_eq!(run(8 << 10, &mut memory), Ok(()));
+    assert_eq!(run(40 << 10, &mut memory), text(40 << 10, 48 << 10));
+    // A kernel that is allowed more has what the chip has.
+    let most = Chip::current().resources().shared_bytes_per_block();
+    memory.allow_shared("both", most).unwrap();
+    assert_eq!(run(most - (40 << 10), &mut memory), Ok(()));
+    assert_eq!(run(most - (40 << 10) + 4, &mut memory), text(most - (40 << 10) + 4, most));
 }
 
 /// A module of the kernel's file's name beside the kernel: `pub use` brings the function only.

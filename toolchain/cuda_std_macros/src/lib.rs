@@ -21,6 +21,7 @@ use syn::{
 /// The function must be `unsafe`, return nothing, have no type or const parameters, and take only what
 /// implements `cuda_std::Parameter`, under whatever name: scalars, raw pointers, references, `#[repr(C)]` structures with
 /// [`macro@Parameter`], and slices, of which each is an address and a length, and which are written `&[T]` or `&mut [T]`.
+/// Each must have a size.
 ///
 /// On the host the function stays an ordinary one, so that it can be run by an emulator, which it tells
 /// of its registers and parameters. A type of the same name says how it is launched, and runs the function
@@ -53,6 +54,11 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     let text = name.to_string();
     let passed = |ty: &Type| quote_spanned!(ty.span()=> <#ty as ::cuda_std::Parameter>::Passed);
     let passed: Vec<_> = types.iter().map(passed).collect();
+    // The GPU's compiler leaves out a parameter without size, and a launch passes its address: those after it would shift.
+    let text_of_size = "a kernel's parameter must have a size";
+    let sizes = types.iter().map(|ty| {
+        quote_spanned!(ty.span()=> ::core::assert!(::core::mem::size_of::<#ty>() > 0, #text_of_size);)
+    });
     let statements = &block.stmts;
     // rustc passes a slice as one parameter of 16 bytes, and `launch!` as two. All else is passed as it is written, so that
     // the compiler sees the same function as ever. A slice of another name is refused by the check.
@@ -108,6 +114,7 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
             const fn is_parameter<T: ::cuda_std::Parameter>() {}
             const fn is_one_parameter<T: ::cuda_std::OneParameter>() {}
             #(#checks)*
+            #(#sizes)*
         };
 
         #[cfg(not(target_arch = "nvptx64"))]

@@ -10,7 +10,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, ItemStatic, StaticMutability, Token, Type};
 
-/// The items in place of a static: one of a type without size, which leads to the memory, and on the GPU the memory. That
+/// The items in place of a static: one of a type without size, which leads to the memory, and on the GPU the memory. The type
+/// is in a module of its own, so that only `unsafe` code makes another place that leads there. The memory
 /// is a static of a name that `cuda_builder` knows and moves into shared memory; rustc knows only global memory, so the
 /// code that it makes must not see where the memory is: the address comes from inline assembly.
 pub fn address_space(space: Ident, item: ItemStatic) -> syn::Result<TokenStream> {
@@ -28,16 +29,25 @@ pub fn address_space(space: Ident, item: ItemStatic) -> syn::Result<TokenStream>
         return Err(Error::new(item.static_token.span(), text));
     }
     let ItemStatic { attrs, vis, ident, ty, .. } = item;
-    let place = format_ident!("__Shared{ident}");
+    let place = format_ident!("__shared_{ident}");
     let symbol = symbol(&ident);
     // A second name, of which nothing is left unless its address is taken.
     let name = format!("{symbol}_name");
     let is_shared = quote_spanned!(ty.span()=> is_shared::<#ty>(););
     Ok(quote! {
         #[doc(hidden)]
-        #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy)]
-        #vis struct #place;
+        #[allow(non_snake_case)]
+        mod #place {
+            pub struct Place(());
+
+            impl Place {
+                /// # Safety
+                /// The place is used as a `static mut` is: nobody else uses the memory at the same time.
+                pub const unsafe fn new() -> Self {
+                    Self(())
+                }
+            }
+        }
 
         const _: () = {
             const fn is_shared<T: ::cuda_std::shared::Uninit>() {}
@@ -48,34 +58,33 @@ pub fn address_space(space: Ident, item: ItemStatic) -> syn::Result<TokenStream>
             #[used]
             static mut MEMORY: ::core::mem::MaybeUninit<#ty> = ::core::mem::MaybeUninit::uninit();
 
-            impl #place {
-                #[inline(always)]
-                fn start(self) -> *mut #ty {
-                    ::cuda_std::__shared_address!(#symbol, #ty)
-                }
+            #[inline(always)]
+            fn start() -> *mut #ty {
+                ::cuda_std::__shared_address!(#symbol, #ty)
             }
 
-            impl ::core::ops::Deref for #place {
+            impl ::core::ops::Deref for #place::Place {
                 type Target = #ty;
                 #[inline(always)]
                 fn deref(&self) -> &#ty {
                     // SAFETY: the block has memory of this type there, which may hold anything.
-                    unsafe { &*self.start() }
+                    unsafe { &*start() }
                 }
             }
 
-            impl ::core::ops::DerefMut for #place {
+            impl ::core::ops::DerefMut for #place::Place {
                 #[inline(always)]
                 fn deref_mut(&mut self) -> &mut #ty {
                     // SAFETY: as in `deref`; who uses a `static mut` promises that nobody else does.
-                    unsafe { &mut *self.start() }
+                    unsafe { &mut *start() }
                 }
             }
         };
 
         #(#attrs)*
         #[cfg_attr(target_arch = "nvptx64", unsafe(export_name = #name))]
-        #vis static mut #ident: #place = #place;
+        // SAFETY: who uses a `static mut` promises that nobody else does.
+        #vis static mut #ident: #place::Place = unsafe { #place::Place::new() };
     })
 }
 
