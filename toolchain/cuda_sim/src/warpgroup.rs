@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The asynchronous products of a warpgroup: which warps have issued them, what they read, and what their
+//! sums are. The registers of sums that may be under way hold a mark, by which they are known.
+
+use crate::block::Block;
+use crate::clock::{Agent, Clock};
+use crate::config::LANES;
+use crate::fault::FaultKind;
+use crate::product_fault::ProductFault;
+use crate::shadow::{Event, Proxy};
+use crate::site::Site;
+use cuda_mma::emulate::warpgroup::{column, multiply};
+use cuda_mma::warpgroup::{self, Descriptor, Factor, WarpgroupMma};
+use std::rc::Rc;
+
+/// Warps of a warpgroup.
+pub(crate) const WARPS: usize = 4;
+
+/// Where A comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Left {
+    /// Shared memory.
+    Shared(Descriptor),
+    /// Registers: the words of this lane.
+    Registers([u32; warpgroup::A_WORDS]),
+}
+
+/// What a lane gives to a product.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub mma: WarpgroupMma,
+    pub left: Left,
+    pub right: Descriptor,
+    pub metadata: u32,
+    pub selector: u32,
+    pub sums: Vec<f32>,
+}
+
+impl Part {
+    /// What is the same in all lanes.
+    fn common(&self) -> (WarpgroupMma, Option<Descriptor>, Descriptor, u32) {
+        let left = match self.left {
+            Left::Shared(tile) => Some(tile),
+            Left::Registers(_) => None,
+        };
+        (self.mma, left, self.right, self.selector)
+    }
+}
+
+/// One product.
+struct Product {
+    /// Of the lanes of the warps that have issued it.
+    parts: Vec<Option<Part>>,
+    issued: usize,
+    group: u32,
+    site: Site,
+    /// What all those lanes know.
+    clock: Clock,
+    /// Of each lane, once all warps have issued it.
+    sums: Option<Rc<Vec<Vec<f32>>>>,
+}
+
+/// What a warp has done.
+#[derive(Default)]
+struct Warp {
+    /// Whether a fence came after its registers were last free to use.
+    fenced: bool,
+    /// How many products it has issued, and committed.
+    issued: usize,
+    committed: usize,
+    /// How many groups it has committed, and waited for.
+    groups: u32,
+    waited: u32,
+}
+
+/// A warpgroup's products, and what its warps have done.
+pub(crate) struct Warpgroup {
+    agent: Agent,
+    products: Vec<Product>,
+    warps: [Warp; WARPS],
+}
+
+/// The mark of word `word` of the sums of a product: a NaN that no instruction makes.
+pub(crate) fn mark(product: usize, word: usize) -> f32 {
+    f32::from_bits(MARK | ((product % MARKED) as u32) << 7 | word as u32)
+}
+
+/// Whether a number may be a mark.
+pub(crate) fn is_mark(number: f32) -> bool {
+    marked(number).is_some()
+}
+
+/// The product, up to a multiple of [`MARKED`], and the word of a mark.
+fn marked(number: f32) -> Option<(usize, usize)> {
+    let bits = number.to_bits() & !(1 << 31);
+    (bits & MARK == MARK).then_some(((bits >> 7) as usize % MARKED, bits as usize % 128))
+}
+
+const MARK: u32 = 0x7ff0_0000;
+const MARKED: usize = 1 << 13;
+
+impl Warpgroup {
+    /// The product of a mark, which is one of the latest.
+    fn find(&self, number: f32) -> Option<(usize, usize)> {
+        let (product, word) = marked(number)?;
+        let count = self.products.len();
+        let turn = count.checked_sub(product + 1)? / MARKED;
+        Some((turn * MARKED + product, word))
+    }
+}
+
+impl Block<'_> {
+    /// The warpgroup of a warp.
+    fn warpgroup(&mut self, warp: usize) -> Result<&mut Warpgroup, FaultKind> {
+        let at = warp / WARPS;
+        if self.threads.len() / LANES < WARPS * (at + 1) {
+            return Err(ProductFault::NoWarpgroup { warps: self.threads.len() / LANES }.into());
+        }
+        while self.warpgroups.len() <= at {
+            let agent = self.new_agent();
+            let warps = Default::default();
+            self.warpgroups.push(Warpgroup { agent, products: Vec::new(), warps });
+        }
+        Ok(&mut self.warpgroups[at])
+    }
+
+    /// `wgmma.fence` by a warp.
+    pub fn fence_products(&mut self, warp: usize) -> Result<(), FaultKind> {
+        self.warpgroup(warp)?.warps[warp % WARPS].fenced = true;
+        Ok(())
+    }
+
+    /// `wgmma.commit_group` by a warp.
+    pub fn commit_products(&mut self, warp: usize) -> Result<(), FaultKind> {
+        let warp = &mut self.warpgroup(warp)?.warps[warp % WARPS];
+        warp.groups += 1;
+        warp.committed = warp.issued;
+        Ok(())
+    }
+
+    /// A product by a warp whose lanes have given their parts; its number.
+    pub fn issue_product(&mut self, warp: usize) -> Result<usize, (usize, FaultKind)> {
+        let first = warp * LANES;
+        let parts: Vec<Part> = (first..first + LANES)
+            .map(|thread| *self.threads[thread].part.take().expect("each lane has given its part"))
+            .collect();
+        let fail = |lane: usize, fault: ProductFault| (lane, FaultKind::from(fault));
+        if let Some(lane) = parts.iter().position(|part| part.common() != parts[0].common()) {
+            let other = self.site(first);
+            return Err(fail(lane, ProductFault::Disagree { other }));
+        }
+        let (site, mut clock) = (self.site(first), self.threads[first].clock.clone());
+        for lane in 1..LANES {
+            clock.meet(self.index, &self.threads[first + lane].clock);
+        }
+        let group = self.warpgroup(warp).map_err(|kind| (0, kind))?;
+        let in_group = warp % WARPS;
+        for (lane, part) in parts.iter().enumerate() {
+            group.check_registers(in_group, part).map_err(|fault| fail(lane, fault))?;
+        }
+        let number = group.warps[in_group].issued;
+        group.warps[in_group].issued += 1;
+        let epoch = group.warps[in_group].groups + 1;
+        if group.products.len() == number {
+            let parts = vec![None; warpgroup::LANES];
+            let clock = clock.clone();
+            group.products.push(Product {
+                parts,
+                issued: 0,
+                group: epoch,
+                site,
+                clock,
+                sums: None,
+            });
+        } else {
+            let product = &mut group.products[number];
+            let before = product.parts.iter().flatten().next().expect("a warp has issued it");
+            if before.common() != parts[0].common() || product.group != epoch {
+                return Err(fail(0, ProductFault::Disagree { other: product.site }));
+            }
+            product.clock.meet(site.block, &clock);
+        }
+        let product = &mut group.products[number];
+        for (lane, part) in parts.into_iter().enumerate() {
+            product.parts[in_group * LANES + lane] = Some(part);
+        }
+        product.issued += 1;
+        if product.issued == WARPS {
+            self.execute(warp / WARPS, number, site).map_err(|kind| (0, kind))?;
+        }
+        Ok(number)
+    }
+
+    /// Reads the operands of a product and computes its sums.
+    fn execute(&mut self, group: usize, number: usize, site: Site) -> Result<(), FaultKind> {
+        let group = &mut self.warpgroups[group];
+        let Product { group: epoch, clock, .. } = &group.products[number];
+        let (agent, epoch, proxy) = (group.agent, *epoch, Proxy::Async);
+        let event = Event { site, agent, epoch, asynchronous: true, proxy };
+        let parts: Vec<&Part> = group.products[number].parts.iter().flatten().collect();
+        let (mma, left, right, _) = parts[0].common();
+        let mut read = |tile: Descriptor, rows: usize, row_bytes: usize, factor: Factor| {
+            check_tile(tile, row_bytes as u32)?;
+            let mut values = Vec::with_capacity(rows * row_bytes / factor.bytes());
+            for row in 0..rows as u32 {
+                for byte in (0..row_bytes as u32).step_by(16) {
+                    let at = tile.at(row, byte);
+                    self.shared.check_read(at, 16, event, clock)?;
+                    let piece = self.shared.copy_out(at, 16);
+                    values.extend(piece.chunks(factor.bytes()).map(|bytes| {
+                        let bits =
+                            bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u32::from(byte));
+                        factor.value(bits)
+                    }));
+                }
+            }
+            Ok::<_, FaultKind>(values)
+        };
+        let kept = match left {
+            Some(tile) => read(tile, warpgroup::M, 32, mma.a)?,
+            None => kept_in_registers(mma, &parts),
+        };
+        let b = read(right, mma.n, mma.k() * mma.b.bytes(), mma.b)?;
+        let a = with_columns(mma, kept, &parts)?;
+        // Where C is the sums of a product before, the registers hold its marks.
+        let mut d = vec![0.0; warpgroup::M * mma.n];
+        let inputs: Vec<Vec<f32>> =
+            (0..warpgroup::LANES).map(|lane| group.values(lane, &parts[lane].sums)).collect();
+        let place = |lane, word| {
+            let (row, column) = warpgroup::d(lane, word);
+            row * mma.n + column
+        };
+        for (lane, sums) in inputs.iter().enumerate() {
+            for (word, &sum) in sums.iter().enumerate() {
+                d[place(lane, word)] = sum;
+            }
+        }
+        multiply(mma, &a, &b, &mut d);
+        let of_lane = |lane| (0..mma.d_words()).map(|word| d[place(lane, word)]).collect();
+        let sums = (0..warpgroup::LANES).map(of_lane).collect();
+        let before = group.find(parts[0].sums[0]).map(|(product, _)| product);
+        group.products[number].sums = Some(Rc::new(sums));
+        for part in group.products[number].parts.iter_mut().flatten() {
+            part.sums.clear();
+        }
+        if let Some(before) = before {
+            // No register has its marks any more.
+            group.products[before].sums = None;
+        }
+        Ok(())
+    }
+
+    /// Whether all products of a warp's groups but the `newest` have been executed.
+    pub fn has_products(&mut self, warp: usize, newest: u32) -> Result<bool, FaultKind> {
+        let group = self.warpgroup(warp)?;
+        let last = group.warps[warp % WARPS].groups.saturating_sub(newest);
+        let is_missing = |product: &Product| product.group <= last && product.issued < WARPS;
+        Ok(!group.products.iter().rev().take(64).any(is_missing))
+    }
+
+    /// Ends a thread's wait for all groups but the `newest`: its registers get the sums that are done.
+    pub fn take_products(&mut self, thread: usize, newest: u32, sums: &mut [f32]) {
+        let (warp, lane) = (thread / LANES, thread % (LANES * WARPS));
+        let group = &mut self.warpgroups[warp / WARPS];
+        let last = group.warps[warp % WARPS].groups.saturating_sub(newest);
+        let committed = group.warps[warp % WARPS].committed;
+        for sum in sums {
+            let Some((number, word)) = group.find(*sum) else { continue };
+            let product = &group.products[number];
+            if product.group <= last
+                && number < committed
+                && let Some(done) = &product.sums
+            {
+                *sum = done[lane][word];
+                group.warps[warp % WARPS].fenced = false;
+            }
+        }
+        let waited = &mut group.warps[warp % WARPS].waited;
+        *waited = last.max(*waited);
+        let agent = group.agent;
+        self.threads[thread].clock.raise(agent, last);
+    }
+
+    /// Reports numbers that are the sums of a product which the thread has not waited for.
+    pub fn check_sums(&self, thread: usize, bytes: &[u8]) -> Result<(), FaultKind> {
+        let Some(group) = self.warpgroups.get(thread / LANES / WARPS) else { return Ok(()) };
+        let warp = &group.warps[thread / LANES % WARPS];
+        for word in bytes.chunks_exact(4) {
+            let number = f32::from_ne_bytes(word.try_into().expect("4 bytes"));
+            let Some((number, _)) = group.find(number) else { continue };
+            let site = group.products[number].site;
+            let missing = if number < warp.committed { "wait" } else { "commit and wait" };
+            return Err(ProductFault::TooEarly { product: site, missing }.into());
+        }
+        Ok(())
+    }
+
+    /// Reports a thread that returns without a wait for its warp's products.
+    pub fn check_own_products(&mut self, thread: usize) {
+        let Some(group) = self.warpgroups.get(thread / LANES / WARPS) else { return };
+        let warp = &group.warps[thread / LANES % WARPS];
+        let missing = if warp.committed < warp.issued {
+            "commit and wait"
+        } else if warp.waited < warp.groups && warp.issued > 0 {
+            "wait"
+        } else {
+            return;
+        };
+        let product = group.products[warp.issued - 1].site;
+        self.fail(thread, ProductFault::Unfinished { product, missing }.into());
+    }
+}
+
+impl Warpgroup {
+    /// Reports registers that a product may not take in a warp.
+    fn check_registers(&self, warp: usize, part: &Part) -> Result<(), ProductFault> {
+        let is_fenced = self.warps[warp].fenced;
+        let marks: Vec<_> = part.sums.iter().map(|&sum| self.find(sum)).collect();
+        match marks.iter().flatten().next() {
+            None if !is_fenced => return Err(ProductFault::NoFence),
+            None => {}
+            Some(&(product, _)) => {
+                let expected = (0..marks.len()).map(|word| Some((product, word)));
+                let site = self.products[product].site;
+                let words = self.products[product].parts[warp * LANES].as_ref();
+                let same = words.is_some_and(|before| before.mma.n == part.mma.n);
+                if !same || !marks.iter().copied().eq(expected) {
+                    return Err(ProductFault::Changed { product: site });
+                }
+            }
+        }
+        if matches!(part.left, Left::Registers(_)) && !is_fenced {
+            return Err(ProductFault::NoFence);
+        }
+        Ok(())
+    }
+
+    /// What a lane's registers stand for.
+    fn values(&self, lane: usize, sums: &[f32]) -> Vec<f32> {
+        let value = |&sum: &f32| match self.find(sum) {
+            Some((product, word)) => {
+                let sums = self.products[product].sums.as_ref();
+                sums.expect("a product before has been executed")[lane][word]
+            }
+            None => sum,
+        };
+        sums.iter().map(value).collect()
+    }
+}
+
+/// A's kept values, row by row, from the lanes' registers.
+fn kept_in_registers(mma: WarpgroupMma, parts: &[&Part]) -> Vec<f64> {
+    let mut values = vec![0.0; warpgroup::M * mma.kept()];
+    for (lane, part) in parts.iter().enumerate() {
+        let Left::Registers(words) = part.left else { unreachable!("all lanes agree") };
+        for (w, word) in words.into_iter().enumerate() {
+            for i in 0..mma.a.per_word() {
+                let (row, column) = mma.a(lane, w, i);
+                let bits = word >> (8 * mma.a.bytes() * i);
+                values[row * mma.kept() + column] = mma.a.value(bits);
+            }
+        }
+    }
+    values
+}
+
+/// A's kept values with the columns at which they stand.
+fn with_columns(
+    mma: WarpgroupMma,
+    kept: Vec<f64>,
+    parts: &[&Part],
+) -> Result<Vec<(f64, usize)>, FaultKind> {
+    let each = |(at, value): (usize, f64)| {
+        let (row, at) = (at / mma.kept(), at % mma.kept());
+        if !mma.sparse {
+            return Ok((value, at));
+        }
+        let bits = |kept| {
+            let (lane, bit) = mma.metadata(row, kept);
+            let part = parts[lane + 2 * parts[lane].selector as usize];
+            part.metadata >> bit
+        };
+        Ok((value, column(mma, row, at, bits)?))
+    };
+    kept.into_iter().enumerate().map(each).collect()
+}
+
+/// Refuses an operand that does not lie as its descriptor says.
+fn check_tile(tile: Descriptor, row_bytes: u32) -> Result<(), FaultKind> {
+    let width = tile.swizzle().row_bytes();
+    let column = if width == 16 { 0 } else { tile.address() % width };
+    let is_inside = width == 16 || column + row_bytes <= width;
+    // A pattern of swizzled rows repeats after eight of them, at multiples of their size.
+    let is_aligned = width == 16 || tile.address() % (8 * width) == column;
+    if is_inside && is_aligned {
+        Ok(())
+    } else {
+        let (address, swizzle) = (tile.address(), width);
+        Err(ProductFault::Tile { address, swizzle, row_bytes }.into())
+    }
+}
