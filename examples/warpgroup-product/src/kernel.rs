@@ -4,8 +4,8 @@
 
 use cuda_mma::warpgroup;
 use cuda_std::shared::Shared;
-use cuda_std::wgmma::{F16, M, Metadata, Open, Product, Registers, Sums, Swizzle, Tile};
-use cuda_std::{barrier, copy, global, kernel, matrix, shared, thread, warp, wgmma};
+use cuda_std::wgmma::{EachPair, F16, M, Metadata, Open, Product, Registers, Sums, Swizzle, Tile};
+use cuda_std::{barrier, copy, global, kernel, matrix, shared, thread, warp};
 
 /// Columns of A that a stage has, and so rows of B.
 pub const DEPTH: u32 = 64;
@@ -229,13 +229,15 @@ where
         // SAFETY: all lanes of the warpgroup do the same, with stages that have come.
         let sums = unsafe {
             barrier::wait(ring.full(), ring.parity);
-            let open = multiply::<R, T>(Sums::zeros().fence(), ring, consumer, lane);
+            let words = metadata::<T>(ring, consumer, lane);
+            let open = multiply(Sums::<R, T>::zeros().fence(), ring, consumer, words);
             let mut running = open.commit();
             for _ in 1..work.steps {
                 let before = ring;
                 ring.advance();
                 barrier::wait(ring.full(), ring.parity);
-                running = multiply::<R, T>(running.fence(), ring, consumer, lane).commit();
+                let words = metadata::<T>(ring, consumer, lane);
+                running = multiply(running.fence(), ring, consumer, words).commit();
                 // While this stage is multiplied, the one before is no longer needed.
                 running.wait_for_all_but::<1>();
                 release(before);
@@ -245,19 +247,31 @@ where
         release(ring);
         ring.advance();
         let (row, column) = work.tile(index);
-        let Shape { columns, .. } = ring.shape;
-        let (row, words) = (row * CONSUMERS + consumer, (work.width * columns / 2) as usize);
-        wgmma::each::<T>(|at| {
-            let row = (row as usize * T + at) * M;
-            sums.0[at].each_pair(|word, [low, high]| {
-                let (r, col) = warpgroup::d(lane as usize, word);
-                let at = (row + r) * words + (column * columns) as usize / 2 + col / 2;
-                // SAFETY: these two elements are this lane's.
-                unsafe { global::store(work.c.add(at), matrix::pack_f16(low, high)) };
-            });
-        });
+        let Shape { columns, tiles, .. } = ring.shape;
+        let row = ((row * CONSUMERS + consumer) * tiles * M as u32) as usize;
+        let (lane, words) = (lane as usize, (work.width * columns / 2) as usize);
+        // SAFETY: this part of C is this warpgroup's.
+        let c = unsafe { work.c.add(row * words + (column * columns / 2) as usize) };
+        sums.each_pair(&mut Store { c, words, lane });
         index += blocks;
     }
+}
+
+/// A lane's words of metadata, of each 64 rows of a consumer; they are loaded before the fence.
+///
+/// # Safety
+/// The stage has come.
+#[inline(always)]
+unsafe fn metadata<const T: usize>(ring: Ring, consumer: u32, lane: u32) -> [u32; T] {
+    core::array::from_fn(|at| {
+        if !ring.shape.sparse {
+            return 0;
+        }
+        let tile = consumer * ring.shape.tiles + at as u32;
+        let words = ring.metadata().offset(tile * METADATA_BYTES);
+        // SAFETY: as the caller promises.
+        unsafe { shared::load(words.offset(4 * lane)) }
+    })
 }
 
 /// Adds the product of a stage to the sums of a consumer.
@@ -269,35 +283,72 @@ unsafe fn multiply<const R: usize, const T: usize>(
     mut open: Open<R, T>,
     ring: Ring,
     consumer: u32,
-    lane: u32,
+    metadata: [u32; T],
 ) -> Open<R, T>
 where
     [f32; R]: Registers,
     F16: Product<R>,
 {
-    let Shape { sparse, tiles, .. } = ring.shape;
-    let swizzle = ring.shape.swizzle();
-    let b = Tile::rows(ring.b(), Swizzle::Bytes128);
-    wgmma::each::<T>(|at| {
-        let tile = consumer * tiles + at as u32;
-        let a = Tile::rows(ring.a(), swizzle).further(tile * M as u32 * swizzle.row_bytes());
-        // SAFETY: as the caller promises.
-        unsafe {
-            if sparse {
-                let words = ring.metadata().offset(tile * METADATA_BYTES);
-                let word = shared::load(words.offset(4 * lane));
-                // Two lanes in four have the metadata of the first product, two of the second.
-                open.multiply_sparse::<F16, 0>(at, a, Metadata(word), b);
-                open.multiply_sparse::<F16, 1>(at, a.further(32), Metadata(word), b.further(64));
-            } else {
-                wgmma::each::<4>(|k| {
-                    let k = 32 * k as u32;
-                    open.multiply::<F16>(at, a.further(k), b.further(k));
-                });
-            }
+    // SAFETY: as the caller promises. There is no loop, which would want the sums in memory.
+    unsafe {
+        multiply_rows(&mut open, 0, ring, consumer, metadata[0]);
+        if T > 1 {
+            multiply_rows(&mut open, 1, ring, consumer, metadata[1]);
         }
-    });
+    }
     open
+}
+
+/// Does so for the sums of number `at`.
+///
+/// # Safety
+/// As of [`multiply`].
+#[inline(always)]
+unsafe fn multiply_rows<const R: usize, const T: usize>(
+    open: &mut Open<R, T>,
+    at: usize,
+    ring: Ring,
+    consumer: u32,
+    metadata: u32,
+) where
+    [f32; R]: Registers,
+    F16: Product<R>,
+{
+    let Shape { sparse, tiles, .. } = ring.shape;
+    let (swizzle, tile) = (ring.shape.swizzle(), consumer * tiles + at as u32);
+    let a = Tile::rows(ring.a(), swizzle).further(tile * M as u32 * swizzle.row_bytes());
+    let b = Tile::rows(ring.b(), Swizzle::Bytes128);
+    // SAFETY: as the caller promises.
+    unsafe {
+        if sparse {
+            // Two lanes in four have the metadata of the first product, two of the second.
+            open.multiply_sparse::<F16, 0>(at, a, Metadata(metadata), b);
+            open.multiply_sparse::<F16, 1>(at, a.further(32), Metadata(metadata), b.further(64));
+        } else {
+            open.multiply::<F16>(at, a, b);
+            open.multiply::<F16>(at, a.further(32), b.further(32));
+            open.multiply::<F16>(at, a.further(64), b.further(64));
+            open.multiply::<F16>(at, a.further(96), b.further(96));
+        }
+    }
+}
+
+/// Writes sums to C.
+struct Store {
+    c: *mut u32,
+    /// Of a row of C.
+    words: usize,
+    lane: usize,
+}
+
+impl EachPair for Store {
+    #[inline(always)]
+    fn pair(&mut self, at: usize, word: usize, [low, high]: [f32; 2]) {
+        let (row, column) = warpgroup::d(self.lane, word);
+        let place = (at * M + row) * self.words + column / 2;
+        // SAFETY: these two elements are this lane's.
+        unsafe { global::store(self.c.add(place), matrix::pack_f16(low, high)) };
+    }
 }
 
 /// Kernels, and their shapes as constants: sums in a lane, and the fields of [`Shape`].

@@ -54,7 +54,7 @@ fn measure(gpu: &cuda_driver::Gpu, size: usize, sparse: bool) -> Result<(), cuda
                 band,
             };
             // SAFETY: the operands are laid out as the kernels have it, and C has room for the product.
-            let mut launch = || unsafe {
+            let launch = || unsafe {
                 match (dense, wide) {
                     (true, true) => kernels.launch::<dense_wide>(extents, (work,)),
                     (true, false) => kernels.launch::<dense_tall>(extents, (work,)),

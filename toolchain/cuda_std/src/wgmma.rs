@@ -30,7 +30,7 @@ use cuda_mma::warpgroup::Descriptor;
 pub use cuda_mma::warpgroup::{A_WORDS, M, Swizzle};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_sim::wgmma as sim;
-pub use registers::Registers;
+pub use registers::{EachPair, Registers};
 pub use types::{Bf16, E4m3, E4m3E5m2, E5m2, E5m2E4m3, F16, Factors, Product, Tf32};
 
 /// Threads of a warpgroup.
@@ -92,7 +92,26 @@ where
     /// All zero.
     #[inline(always)]
     pub const fn zeros() -> Self {
-        Self([[0.0; R]; T])
+        // SAFETY: all bits zero is a number. (A list of lists would be written to memory, one by one.)
+        Self(unsafe { core::mem::zeroed() })
+    }
+
+    /// Gives each two sums that are neighbours in a row to a function.
+    #[inline(always)]
+    pub fn each_pair(&self, act: &mut impl EachPair) {
+        let Self(sums) = self;
+        if T > 0 {
+            sums[0].each_pair(0, act);
+        }
+        if T > 1 {
+            sums[1].each_pair(1, act);
+        }
+        if T > 2 {
+            sums[2].each_pair(2, act);
+        }
+        if T > 3 {
+            sums[3].each_pair(3, act);
+        }
     }
 
     /// `wgmma.fence`: hands the registers to products.
@@ -150,7 +169,8 @@ where
     /// `wgmma.mma_async.sp`: as [`Self::multiply`], of the kept values of a sparse A.
     ///
     /// # Safety
-    /// As there; the metadata is as `cuda_mma::warpgroup` has it. The selector is 0, or, for factors of
+    /// As there; the metadata is as `cuda_mma::warpgroup` has it. It is best in its register before the
+    /// fence: else the assembler adds another one. The selector is 0, or, for factors of
     /// more than 8 bits, 1.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -271,34 +291,25 @@ where
     }
 }
 
-/// The most sums that a type has.
-const MOST: usize = 4;
-
-/// Does something with each of T numbers. There is no loop, which would want what they number in memory.
-#[inline(always)]
-pub fn each<const T: usize>(mut act: impl FnMut(usize)) {
-    const { assert!(T <= MOST, "at most four sums") };
-    if T > 0 {
-        act(0);
-    }
-    if T > 1 {
-        act(1);
-    }
-    if T > 2 {
-        act(2);
-    }
-    if T > 3 {
-        act(3);
-    }
-}
-
-/// Fixes all registers at this place.
+/// Fixes all registers at this place. There is no loop, which would want them in memory.
 #[inline(always)]
 fn pin<const R: usize, const T: usize>(sums: &mut [[f32; R]; T])
 where
     [f32; R]: Registers,
 {
-    each::<T>(|at| sums[at].pin());
+    const { assert!(T <= 4, "at most four times R sums") };
+    if T > 0 {
+        sums[0].pin();
+    }
+    if T > 1 {
+        sums[1].pin();
+    }
+    if T > 2 {
+        sums[2].pin();
+    }
+    if T > 3 {
+        sums[3].pin();
+    }
 }
 
 /// `wgmma.fence`.

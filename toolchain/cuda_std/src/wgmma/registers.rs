@@ -13,9 +13,16 @@ pub trait Registers {
     /// comes after sees what is in the registers.
     fn pin(&mut self);
 
-    /// Does something with each two that are neighbours in a row, by the index of the first. There is no
-    /// loop, which would want them in memory.
-    fn each_pair(&self, act: impl FnMut(usize, [f32; 2]));
+    /// Gives each two that are neighbours in a row to a function. There is no loop, which would want them
+    /// in memory.
+    fn each_pair(&self, at: usize, act: &mut impl EachPair);
+}
+
+/// What is done with two sums that are neighbours in a row. It is no closure, since the function is to be
+/// `#[inline(always)]`: a call would have the sums in memory.
+pub trait EachPair {
+    /// Takes the sums at words `word` and `word + 1` of the sums of number `at`.
+    fn pair(&mut self, at: usize, word: usize, pair: [f32; 2]);
 }
 
 /// Registers by their indices: what is to be done with all.
@@ -34,9 +41,9 @@ macro_rules! registers {
             }
 
             #[inline(always)]
-            fn each_pair(&self, mut act: impl FnMut(usize, [f32; 2])) {
-                act($first, [self[$first], self[$second]]);
-                $(act($low, [self[$low], self[$high]]);)*
+            fn each_pair(&self, at: usize, act: &mut impl EachPair) {
+                act.pair(at, $first, [self[$first], self[$second]]);
+                $(act.pair(at, $low, [self[$low], self[$high]]);)*
             }
         }
         implement!($count: $first $second $($low $high)*);
