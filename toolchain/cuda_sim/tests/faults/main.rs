@@ -60,6 +60,7 @@ mod copies;
 mod launches;
 mod memory;
 mod order;
+mod products;
 mod proxies;
 
 #[test]
