@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernels. One warp of a block copies tiles of A and B into a ring of stages; two warpgroups multiply
-//! them. Blocks stay, and take tile after tile of C.
+//! The kernels. A warp copies stages of A and B into a ring, two warpgroups multiply them, and blocks take
+//! tile after tile of C.
 
 use cuda_mma::warpgroup;
 use cuda_std::shared::Shared;
-use cuda_std::wgmma::{EachPair, F16, M, Metadata, Open, Product, Registers, Sums, Swizzle, Tile};
+use cuda_std::wgmma::{
+    EachPair, F16, M, Metadata, Open, Product, Registers, Sums, Swizzle, THREADS as WARPGROUP, Tile,
+};
 use cuda_std::{barrier, copy, global, kernel, matrix, shared, thread, warp};
 
-/// Columns of A that a stage has, and so rows of B.
+/// Columns of A in a stage.
 pub const DEPTH: u32 = 64;
 /// Warpgroups that multiply.
 const CONSUMERS: u32 = 2;
 /// Threads of a block: those of the two, and a warp that copies.
-pub const THREADS: u32 = CONSUMERS * 128 + 32;
+pub const THREADS: u32 = CONSUMERS * WARPGROUP + 32;
 /// Bytes of the metadata of 64 rows of A in a stage: a word for each lane of a warpgroup.
-const METADATA_BYTES: u32 = 512;
-/// To a multiple of this the ring is aligned: eight rows of 128 bytes, the pattern of a swizzle.
+const METADATA: u32 = 4 * WARPGROUP;
+/// Stages begin at multiples of eight rows of 128 bytes, the pattern of a swizzle.
 const PATTERN: u32 = 1024;
 
-/// What a block works on at a time: a tile of C whose consumers have `tiles` × 64 rows each.
+/// What a block works on at a time: a tile of C, of which a consumer has `tiles` × 64 rows.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub sparse: bool,
@@ -28,80 +30,59 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Rows of the tile.
     pub const fn rows(self) -> u32 {
         CONSUMERS * self.tiles * M as u32
     }
 
-    /// How a row of A lies, of which a sparse one has only half of its columns.
+    /// How the rows of A lie in a stage, which of a sparse one has half of the columns.
     pub const fn swizzle(self) -> Swizzle {
         if self.sparse { Swizzle::Bytes64 } else { Swizzle::Bytes128 }
     }
 
-    /// Bytes of the tiles of A and B, and of the metadata.
-    const fn bytes(self) -> [u32; 3] {
-        let metadata = if self.sparse { CONSUMERS * self.tiles * METADATA_BYTES } else { 0 };
-        [self.rows() * self.swizzle().row_bytes(), self.columns * 128, metadata]
+    /// Where in a stage A, B and the metadata begin, and where it ends.
+    const fn parts(self) -> [u32; 4] {
+        let b = self.rows() * self.swizzle().row_bytes();
+        let metadata = b + self.columns * Swizzle::Bytes128.row_bytes();
+        let bytes = if self.sparse { CONSUMERS * self.tiles * METADATA } else { 0 };
+        [0, b, metadata, metadata + bytes]
     }
 
-    const fn stage_bytes(self) -> u32 {
-        let [a, b, metadata] = self.bytes();
-        a + b + metadata
-    }
-
-    /// Shared memory of a block: the ring, two barriers for each stage, and what aligns it.
+    /// The ring, two barriers for each stage, and what aligns them.
     pub const fn shared_bytes(self) -> u32 {
-        self.stages * (self.stage_bytes() + 2 * barrier::BYTES) + PATTERN
+        self.stages * (self.parts()[3] + 2 * barrier::BYTES) + PATTERN
     }
 }
 
-/// The stages in shared memory: the tiles of A, those of B, the metadata, and the barriers.
+/// A place in the ring, and the parity of its phase.
 #[derive(Clone, Copy)]
-struct Ring {
+struct Stage {
     shape: Shape,
-    start: Shared,
-    /// The stage that is next, and the parity of its phase.
-    stage: u32,
+    ring: Shared,
+    index: u32,
     parity: u32,
 }
 
-impl Ring {
+impl Stage {
     #[inline(always)]
     fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == self.shape.stages {
-            (self.stage, self.parity) = (0, self.parity ^ 1);
+        self.index += 1;
+        if self.index == self.shape.stages {
+            (self.index, self.parity) = (0, self.parity ^ 1);
         }
     }
 
     #[inline(always)]
-    fn a(&self) -> Shared {
-        self.start.offset(self.stage * self.shape.bytes()[0])
+    fn part(&self, part: usize) -> Shared {
+        let parts = self.shape.parts();
+        self.ring.offset(self.index * parts[3] + parts[part])
     }
 
+    /// The barriers that tell that its copies have come, and that nobody needs them any more.
     #[inline(always)]
-    fn b(&self) -> Shared {
-        let [a, b, _] = self.shape.bytes();
-        self.start.offset(self.shape.stages * a + self.stage * b)
-    }
-
-    #[inline(always)]
-    fn metadata(&self) -> Shared {
-        let [a, b, metadata] = self.shape.bytes();
-        self.start.offset(self.shape.stages * (a + b) + self.stage * metadata)
-    }
-
-    /// Tells that a stage's copies have come.
-    #[inline(always)]
-    fn full(&self) -> Shared {
-        let barriers = self.start.offset(self.shape.stages * self.shape.stage_bytes());
-        barriers.offset(2 * barrier::BYTES * self.stage)
-    }
-
-    /// Tells that nobody needs a stage any more.
-    #[inline(always)]
-    fn empty(&self) -> Shared {
-        self.full().offset(barrier::BYTES)
+    fn full_and_empty(&self) -> [Shared; 2] {
+        let end = self.ring.offset(self.shape.stages * self.shape.parts()[3]);
+        let full = end.offset(2 * barrier::BYTES * self.index);
+        [full, full.offset(barrier::BYTES)]
     }
 }
 
@@ -109,18 +90,18 @@ impl Ring {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Work {
-    /// Tensor maps of A, or its kept values, row by row, and of B's columns, in f16.
+    /// Tensor maps of A, or its kept values, row by row, and of B, column by column, in f16.
     pub a: *const u8,
     pub b: *const u8,
     /// For each 64 rows of A and each [`DEPTH`] of its columns the words of 128 lanes.
     pub metadata: *const u8,
     /// In f16, row by row; a word is two neighbours.
     pub c: *mut u32,
-    /// Tiles of C along its columns and rows, and stages along the columns of A.
+    /// Tiles of C along its columns and its rows, and stages along the rows of A.
     pub height: u32,
     pub width: u32,
     pub steps: u32,
-    /// Rows of tiles that are worked on together, so that blocks find each other's operands in the cache.
+    /// Rows of tiles whose blocks run together, and find each other's operands in the cache.
     pub band: u32,
 }
 
@@ -142,24 +123,24 @@ where
     [f32; R]: Registers,
     F16: Product<R>,
 {
-    // SAFETY: as the caller promises; stages are read and written in turns, as their barriers tell.
+    // SAFETY: stages are written and read in turns, as their barriers tell.
     unsafe {
-        let start = shared::dynamic().0.next_multiple_of(PATTERN);
-        let ring = Ring { shape, start: Shared(start), stage: 0, parity: 0 };
+        let ring = Shared(shared::dynamic().0.next_multiple_of(PATTERN));
+        let first = Stage { shape, ring, index: 0, parity: 0 };
         if thread::thread_idx_x() == 0 {
-            for stage in 0..shape.stages {
-                let ring = Ring { stage, ..ring };
-                barrier::init(ring.full(), 1);
-                barrier::init(ring.empty(), 4 * CONSUMERS);
+            for index in 0..shape.stages {
+                let [full, empty] = Stage { index, ..first }.full_and_empty();
+                barrier::init(full, 1);
+                barrier::init(empty, CONSUMERS * WARPGROUP / 32);
             }
             barrier::fence_init();
         }
         thread::sync_threads();
-        let warp = thread::thread_idx_x() / 32;
-        if warp < 4 * CONSUMERS {
-            consume::<R, T>(work, ring, warp / 4);
+        let consumer = thread::thread_idx_x() / WARPGROUP;
+        if consumer < CONSUMERS {
+            consume::<R, T>(work, first, consumer);
         } else if warp::lane_id() == 0 {
-            produce(work, ring);
+            produce(work, first);
         }
     }
 }
@@ -169,33 +150,30 @@ where
 /// # Safety
 /// As of the kernels.
 #[inline(always)]
-unsafe fn produce(work: &Work, mut ring: Ring) {
-    let Shape { sparse, columns, .. } = ring.shape;
-    let (rows, kept) = (ring.shape.rows(), if sparse { DEPTH / 2 } else { DEPTH });
-    // SAFETY: in a kernel.
-    let (mut index, blocks) = unsafe { (thread::block_idx_x(), thread::grid_dim_x()) };
-    while index < work.height * work.width {
-        let (row, column) = work.tile(index);
-        for step in 0..work.steps {
-            // SAFETY: the stage is empty, and its barrier expects all that comes.
-            unsafe {
-                barrier::wait(ring.empty(), ring.parity ^ 1);
-                barrier::arrive_expect(ring.full(), ring.shape.stage_bytes());
-                let (k, y, x) = ((step * DEPTH) as i32, row * rows, column * columns);
-                copy::tensor_2d(ring.a(), work.a, (step * kept) as i32, y as i32, ring.full());
-                copy::tensor_2d(ring.b(), work.b, k, x as i32, ring.full());
-                if sparse {
-                    for at in 0..rows / M as u32 {
-                        let from = (y / M as u32 + at) * work.steps + step;
-                        let from = work.metadata.add((from * METADATA_BYTES) as usize);
-                        let to = ring.metadata().offset(at * METADATA_BYTES);
-                        copy::bulk(to, from, METADATA_BYTES, ring.full());
-                    }
+unsafe fn produce(work: &Work, mut stage: Stage) {
+    let Shape { sparse, tiles, columns, .. } = stage.shape;
+    let (tiles, kept) = (CONSUMERS * tiles, if sparse { DEPTH / 2 } else { DEPTH });
+    // SAFETY: a stage is empty before it is filled, and its barrier expects all that comes.
+    unsafe {
+        let mut index = thread::block_idx_x();
+        while index < work.height * work.width {
+            let (row, column) = work.tile(index);
+            for step in 0..work.steps {
+                let [full, empty] = stage.full_and_empty();
+                barrier::wait(empty, stage.parity ^ 1);
+                barrier::arrive_expect(full, stage.shape.parts()[3]);
+                let (y, x) = (row * tiles * M as u32, column * columns);
+                copy::tensor_2d(stage.part(0), work.a, (step * kept) as i32, y as i32, full);
+                copy::tensor_2d(stage.part(1), work.b, (step * DEPTH) as i32, x as i32, full);
+                for at in 0..if sparse { tiles } else { 0 } {
+                    let from = ((row * tiles + at) * work.steps + step) * METADATA;
+                    let (to, from) = (stage.part(2), work.metadata.add(from as usize));
+                    copy::bulk(to.offset(at * METADATA), from, METADATA, full);
                 }
+                stage.advance();
             }
-            ring.advance();
+            index += thread::grid_dim_x();
         }
-        index += blocks;
     }
 }
 
@@ -204,123 +182,83 @@ unsafe fn produce(work: &Work, mut ring: Ring) {
 /// # Safety
 /// As of the kernels.
 #[inline(always)]
-unsafe fn consume<const R: usize, const T: usize>(work: &Work, mut ring: Ring, consumer: u32)
+unsafe fn consume<const R: usize, const T: usize>(work: &Work, mut stage: Stage, consumer: u32)
 where
     [f32; R]: Registers,
     F16: Product<R>,
 {
-    // SAFETY: in a kernel.
-    let lane = unsafe { thread::thread_idx_x() } % 128;
-    let release = |ring: Ring| {
-        // SAFETY: this warp has waited for what it did with the stage.
-        unsafe {
-            if ring.shape.sparse {
+    let Shape { sparse, tiles, columns, .. } = stage.shape;
+    // SAFETY: all lanes of the warpgroup do the same, with stages that have come. C's elements are theirs.
+    unsafe {
+        let lane = thread::thread_idx_x() % WARPGROUP;
+        let release = |stage: Stage| {
+            if sparse {
                 // All lanes have read the metadata.
                 warp::sync();
             }
             if lane % 32 == 0 {
-                barrier::arrive(ring.empty());
+                barrier::arrive(stage.full_and_empty()[1]);
             }
-        }
-    };
-    // SAFETY: in a kernel.
-    let (mut index, blocks) = unsafe { (thread::block_idx_x(), thread::grid_dim_x()) };
-    while index < work.height * work.width {
-        // SAFETY: all lanes of the warpgroup do the same, with stages that have come.
-        let sums = unsafe {
-            barrier::wait(ring.full(), ring.parity);
-            let words = metadata::<T>(ring, consumer, lane);
-            let open = multiply(Sums::<R, T>::zeros().fence(), ring, consumer, words);
-            let mut running = open.commit();
-            for _ in 1..work.steps {
-                let before = ring;
-                ring.advance();
-                barrier::wait(ring.full(), ring.parity);
-                let words = metadata::<T>(ring, consumer, lane);
-                running = multiply(running.fence(), ring, consumer, words).commit();
+        };
+        let mut index = thread::block_idx_x();
+        while index < work.height * work.width {
+            let mut running = Sums::<R, T>::zeros().fence().commit();
+            let mut before = stage;
+            for step in 0..work.steps {
+                barrier::wait(stage.full_and_empty()[0], stage.parity);
+                // Before the fence, as all that is in registers.
+                let metadata = core::array::from_fn::<u32, 2, _>(|at| {
+                    let tile = consumer * tiles + at as u32;
+                    let word = stage.part(2).offset(tile * METADATA + 4 * lane);
+                    if sparse && at < T { shared::load(word) } else { 0 }
+                });
+                let mut open = running.fence();
+                multiply(&mut open, 0, stage, consumer * tiles, metadata[0]);
+                if T > 1 {
+                    multiply(&mut open, 1, stage, consumer * tiles + 1, metadata[1]);
+                }
+                running = open.commit();
                 // While this stage is multiplied, the one before is no longer needed.
                 running.wait_for_all_but::<1>();
-                release(before);
+                if step > 0 {
+                    release(before);
+                }
+                before = stage;
+                stage.advance();
             }
-            running.wait()
-        };
-        release(ring);
-        ring.advance();
-        let (row, column) = work.tile(index);
-        let Shape { columns, tiles, .. } = ring.shape;
-        let row = ((row * CONSUMERS + consumer) * tiles * M as u32) as usize;
-        let (lane, words) = (lane as usize, (work.width * columns / 2) as usize);
-        // SAFETY: this part of C is this warpgroup's.
-        let c = unsafe { work.c.add(row * words + (column * columns / 2) as usize) };
-        sums.each_pair(&mut Store { c, words, lane });
-        index += blocks;
+            let sums = running.wait();
+            release(before);
+            let (row, column) = work.tile(index);
+            let row = (row * CONSUMERS + consumer) as usize * T * M;
+            let words = (work.width * columns / 2) as usize;
+            let c = work.c.add(row * words + (column * columns / 2) as usize);
+            sums.each_pair(&mut Store { c, words, lane: lane as usize });
+            index += thread::grid_dim_x();
+        }
     }
 }
 
-/// A lane's words of metadata, of each 64 rows of a consumer; they are loaded before the fence.
-///
-/// # Safety
-/// The stage has come.
-#[inline(always)]
-unsafe fn metadata<const T: usize>(ring: Ring, consumer: u32, lane: u32) -> [u32; T] {
-    core::array::from_fn(|at| {
-        if !ring.shape.sparse {
-            return 0;
-        }
-        let tile = consumer * ring.shape.tiles + at as u32;
-        let words = ring.metadata().offset(tile * METADATA_BYTES);
-        // SAFETY: as the caller promises.
-        unsafe { shared::load(words.offset(4 * lane)) }
-    })
-}
-
-/// Adds the product of a stage to the sums of a consumer.
+/// Adds the products of 64 rows of a stage to the sums of number `at`.
 ///
 /// # Safety
 /// The stage has come; all lanes of the warpgroup do this.
 #[inline(always)]
 unsafe fn multiply<const R: usize, const T: usize>(
-    mut open: Open<R, T>,
-    ring: Ring,
-    consumer: u32,
-    metadata: [u32; T],
-) -> Open<R, T>
-where
-    [f32; R]: Registers,
-    F16: Product<R>,
-{
-    // SAFETY: as the caller promises. There is no loop, which would want the sums in memory.
-    unsafe {
-        multiply_rows(&mut open, 0, ring, consumer, metadata[0]);
-        if T > 1 {
-            multiply_rows(&mut open, 1, ring, consumer, metadata[1]);
-        }
-    }
-    open
-}
-
-/// Does so for the sums of number `at`.
-///
-/// # Safety
-/// As of [`multiply`].
-#[inline(always)]
-unsafe fn multiply_rows<const R: usize, const T: usize>(
     open: &mut Open<R, T>,
     at: usize,
-    ring: Ring,
-    consumer: u32,
+    stage: Stage,
+    tile: u32,
     metadata: u32,
 ) where
     [f32; R]: Registers,
     F16: Product<R>,
 {
-    let Shape { sparse, tiles, .. } = ring.shape;
-    let (swizzle, tile) = (ring.shape.swizzle(), consumer * tiles + at as u32);
-    let a = Tile::rows(ring.a(), swizzle).further(tile * M as u32 * swizzle.row_bytes());
-    let b = Tile::rows(ring.b(), Swizzle::Bytes128);
-    // SAFETY: as the caller promises.
+    let swizzle = stage.shape.swizzle();
+    let a = Tile::rows(stage.part(0), swizzle).further(tile * M as u32 * swizzle.row_bytes());
+    let b = Tile::rows(stage.part(1), Swizzle::Bytes128);
+    // SAFETY: as the caller promises. There is no loop, which would want the sums in memory.
     unsafe {
-        if sparse {
+        if stage.shape.sparse {
             // Two lanes in four have the metadata of the first product, two of the second.
             open.multiply_sparse::<F16, 0>(at, a, Metadata(metadata), b);
             open.multiply_sparse::<F16, 1>(at, a.further(32), Metadata(metadata), b.further(64));
@@ -333,10 +271,9 @@ unsafe fn multiply_rows<const R: usize, const T: usize>(
     }
 }
 
-/// Writes sums to C.
+/// Writes sums to C, of which a row has so many words.
 struct Store {
     c: *mut u32,
-    /// Of a row of C.
     words: usize,
     lane: usize,
 }
@@ -351,7 +288,7 @@ impl EachPair for Store {
     }
 }
 
-/// Kernels, and their shapes as constants: sums in a lane, and the fields of [`Shape`].
+/// Kernels and their shapes: sums in a lane, and the fields of [`Shape`].
 macro_rules! kernels {
     ($($name:ident, $shape:ident: $sums:literal, $sparse:literal $tiles:literal $columns:literal $stages:literal;)*) => {$(
         pub const $shape: Shape =
