@@ -19,15 +19,8 @@ const PACKAGES: [&str; 7] = [
     "warpgroup-product",
     "reaction",
 ];
-const PROGRAMS: [&str; 7] = [
-    "host",
-    "benches",
-    "vector-sum",
-    "reduction",
-    "tile-product",
-    "warpgroup-product",
-    "reaction",
-];
+const PROGRAMS: [&str; 7] =
+    ["host", "benches", "vector-sum", "reduction", "tile-product", "warpgroup-product", "reaction"];
 /// What runs them over there.
 const SCRIPT: &str = include_str!("gpu_bundle.sh");
 

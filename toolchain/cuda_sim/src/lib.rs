@@ -51,6 +51,7 @@ mod memory;
 pub mod mma;
 mod pending;
 mod product_fault;
+mod products;
 mod refusal;
 mod shadow;
 pub mod shared;

@@ -6,7 +6,7 @@ use crate::block::OPERANDS;
 use crate::config::LANES;
 use crate::fault::aligned;
 use crate::lane::{collective, with};
-use crate::warpgroup::is_mark;
+use crate::products::is_mark;
 use half::{bf16, f16};
 
 /// `ldmatrix.x4`.

@@ -7,8 +7,8 @@ use crate::chip::OnChip as _;
 use crate::config::LANES;
 use crate::lane::{collective, when, with};
 use crate::product_fault::ProductFault;
-pub use crate::warpgroup::Left;
-use crate::warpgroup::{Part, mark};
+pub use crate::products::Left;
+use crate::products::{Part, mark};
 use cuda_chip::Chip;
 pub use cuda_mma::warpgroup::{Descriptor, WarpgroupMma};
 
