@@ -125,9 +125,9 @@ pub enum FaultKind {
         /// Who does it, and in which line.
         other: Site,
     },
-    /// An access to bytes that an asynchronous copy uses, without having waited for the copy.
+    /// An access to bytes that an asynchronous copy or product uses, without having waited for it.
     #[error(
-        "missing wait: this {access} of {place} meets the asynchronous copy that {copy} issued; wait for its completion first"
+        "missing wait: this {access} of {place} meets the asynchronous copy or product that {copy} issued; wait for its completion first"
     )]
     MissingWait {
         /// What this access does.
