@@ -7,13 +7,14 @@ use cuda_std::shared::Shared;
 use cuda_std::wgmma::{
     EachPair, F16, M, Metadata, Open, Product, Registers, Sums, Swizzle, THREADS as WARPGROUP, Tile,
 };
-use cuda_std::{barrier, copy, global, kernel, matrix, shared, thread, warp};
+use cuda_std::{barrier, copy, global, host_only, kernel, matrix, shared, thread, warp};
 
 /// Columns of A in a stage.
 pub const DEPTH: u32 = 64;
 /// Warpgroups that multiply.
 const CONSUMERS: u32 = 2;
 /// Threads of a block: those of the two, and a warp that copies.
+#[host_only]
 pub const THREADS: u32 = CONSUMERS * WARPGROUP + 32;
 /// Bytes of the metadata of 64 rows of A in a stage: a word for each lane of a warpgroup.
 const METADATA: u32 = 4 * WARPGROUP;
@@ -48,6 +49,7 @@ impl Shape {
     }
 
     /// The ring, two barriers for each stage, and what aligns them.
+    #[host_only]
     pub const fn shared_bytes(self) -> u32 {
         self.stages * (self.parts()[3] + 2 * barrier::BYTES) + PATTERN
     }

@@ -12,6 +12,47 @@
 //! | [`Open`] | of a group of products that takes more | [`Sums::fence`], [`Running::fence`] |
 //! | [`Running`] | of a group that has been committed | [`Open::commit`] |
 //!
+//! ```
+//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # unsafe fn product(at: Shared) -> Sums<4> { unsafe {
+//! let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let mut open = Sums::<4>::zeros().fence();
+//! open.multiply::<F16>(0, tile, tile);
+//! open.commit().wait()
+//! # } }
+//! ```
+//!
+//! What leaves one out does not compile: a fence,
+//! ```compile_fail
+//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # unsafe fn product(at: Shared) -> Sums<4> { unsafe {
+//! let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let mut open = Sums::<4>::zeros();
+//! open.multiply::<F16>(0, tile, tile);
+//! open.commit().wait()
+//! # } }
+//! ```
+//! a commit,
+//! ```compile_fail
+//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # unsafe fn product(at: Shared) -> Sums<4> { unsafe {
+//! let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let mut open = Sums::<4>::zeros().fence();
+//! open.multiply::<F16>(0, tile, tile);
+//! open.wait()
+//! # } }
+//! ```
+//! or a wait.
+//! ```compile_fail
+//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # unsafe fn product(at: Shared) -> f32 { unsafe {
+//! let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let mut open = Sums::<4>::zeros().fence();
+//! open.multiply::<F16>(0, tile, tile);
+//! open.commit().0[0][0]
+//! # } }
+//! ```
+//!
 //! What ordinary stores wrote to shared memory the products see after
 //! [`crate::copy::fence_shared`] and a barrier; what TMA brought, after a wait for its barrier. Whoever
 //! writes over an operand waits for the product, or for one who has. The emulator reports what forgets that.
@@ -71,7 +112,7 @@ impl Tile {
 pub struct Metadata<const SELECTOR: u32>(pub u32);
 
 /// 64 × 2·R sums, of which a lane has R; T times.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct Sums<const R: usize, const T: usize = 1>(pub [[f32; R]; T]);
 
