@@ -198,7 +198,7 @@ where
                 // All lanes have read the metadata.
                 warp::sync();
             }
-            if lane % 32 == 0 {
+            if lane.is_multiple_of(32) {
                 barrier::arrive(stage.full_and_empty()[1]);
             }
         };
