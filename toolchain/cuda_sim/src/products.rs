@@ -45,7 +45,8 @@ impl Part {
 
 /// One product.
 pub(crate) struct Product {
-    /// Of the lanes of the warps that have issued it.
+    pub mma: WarpgroupMma,
+    /// Of the lanes of the warps that have issued it, until it is executed.
     pub parts: Vec<Option<Part>>,
     pub issued: usize,
     pub group: u32,
@@ -114,8 +115,7 @@ impl Warpgroup {
             Some(&(product, _)) => {
                 let expected = (0..marks.len()).map(|word| Some((product, word)));
                 let site = self.products[product].site;
-                let words = self.products[product].parts[warp * LANES].as_ref();
-                let same = words.is_some_and(|before| before.mma.n == part.mma.n);
+                let same = self.products[product].mma.n == part.mma.n;
                 if !same || !marks.iter().copied().eq(expected) {
                     return Err(ProductFault::Changed { product: site });
                 }

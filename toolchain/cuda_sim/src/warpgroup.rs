@@ -65,9 +65,11 @@ impl Block<'_> {
         group.warps[in_group].issued += 1;
         let epoch = group.warps[in_group].groups + 1;
         if group.products.len() == number {
+            let mma = parts[0].mma;
             let parts = vec![None; warpgroup::LANES];
             let clock = clock.clone();
             group.products.push(Product {
+                mma,
                 parts,
                 issued: 0,
                 group: epoch,
@@ -143,9 +145,7 @@ impl Block<'_> {
         let sums = (0..warpgroup::LANES).map(of_lane).collect();
         let before = group.find(parts[0].sums[0]).map(|(product, _)| product);
         group.products[number].sums = Some(Rc::new(sums));
-        for part in group.products[number].parts.iter_mut().flatten() {
-            part.sums.clear();
-        }
+        group.products[number].parts = Vec::new();
         if let Some(before) = before {
             // No register has its marks any more.
             group.products[before].sums = None;
@@ -157,8 +157,9 @@ impl Block<'_> {
     pub fn has_products(&mut self, warp: usize, newest: u32) -> Result<bool, FaultKind> {
         let group = self.warpgroup(warp)?;
         let last = group.warps[warp % WARPS].groups.saturating_sub(newest);
-        let is_missing = |product: &Product| product.group <= last && product.issued < WARPS;
-        Ok(!group.products.iter().rev().take(64).any(is_missing))
+        // All warps issue in one order: who has issued a product has issued those before it.
+        let count = group.products.partition_point(|product| product.group <= last);
+        Ok(count == 0 || group.products[count - 1].issued == WARPS)
     }
 
     /// Ends a thread's wait for all groups but the `newest`: its registers get the sums that are done.
