@@ -3,7 +3,6 @@
 //! are. The registers of sums that may be under way hold a mark, by which they are known.
 
 use crate::clock::{Agent, Clock};
-use crate::config::LANES;
 use crate::product_fault::ProductFault;
 use crate::site::Site;
 use cuda_mma::warpgroup::{self, Descriptor, WarpgroupMma};
