@@ -4,9 +4,7 @@
 
 use cuda_mma::warpgroup;
 use cuda_std::shared::Shared;
-use cuda_std::wgmma::{
-    EachPair, F16, M, Metadata, Open, Product, Registers, Sums, Swizzle, THREADS as WARPGROUP, Tile,
-};
+use cuda_std::wgmma::{EachPair, F16, M, Open, Sums, Swizzle, THREADS as WARPGROUP, Tile};
 use cuda_std::{barrier, copy, global, host_only, kernel, matrix, shared, thread, warp};
 
 /// Columns of A in a stage.
@@ -25,10 +23,15 @@ const PATTERN: u32 = 1024;
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub sparse: bool,
-    pub tiles: u32,
+    tiles: u32,
     pub columns: u32,
-    pub stages: u32,
+    stages: u32,
+    /// The [`Work::band`] that was quicker with 8192³.
+    pub band: u32,
 }
+
+pub const DENSE: Shape = Shape { sparse: false, tiles: 2, columns: 128, stages: 4, band: 8 };
+pub const SPARSE: Shape = Shape { sparse: true, tiles: 1, columns: 256, stages: 5, band: 16 };
 
 impl Shape {
     pub const fn rows(self) -> u32 {
@@ -86,6 +89,37 @@ impl Stage {
         let full = end.offset(2 * barrier::BYTES * self.index);
         [full, full.offset(barrier::BYTES)]
     }
+
+    /// A consumer's rows of A, and B.
+    #[inline(always)]
+    fn tiles(&self, consumer: u32) -> (Tile, Tile) {
+        let (rows, swizzle) = (self.shape.tiles * M as u32, self.shape.swizzle());
+        let a = Tile::rows(self.part(0), swizzle);
+        let a = a.further(consumer * rows * swizzle.row_bytes());
+        (a, Tile::rows(self.part(1), Swizzle::Bytes128))
+    }
+
+    /// Waits for its copies.
+    #[inline(always)]
+    unsafe fn wait(&self) {
+        // SAFETY: the ring's barriers are initialized.
+        unsafe { barrier::wait(self.full_and_empty()[0], self.parity) }
+    }
+
+    /// Gives it back, once the warp's products have read it.
+    #[inline(always)]
+    unsafe fn release(&self) {
+        // SAFETY: all lanes of the warp do the same.
+        unsafe {
+            if self.shape.sparse {
+                // All lanes have read the metadata.
+                warp::sync();
+            }
+            if warp::lane_id() == 0 {
+                barrier::arrive(self.full_and_empty()[1]);
+            }
+        }
+    }
 }
 
 /// C = A·B, as the kernels take it.
@@ -120,11 +154,7 @@ impl Work {
 /// # Safety
 /// As of the kernels.
 #[inline(always)]
-unsafe fn product<const R: usize, const T: usize>(work: &Work, shape: Shape)
-where
-    [f32; R]: Registers,
-    F16: Product<R>,
-{
+unsafe fn product(work: &Work, shape: Shape) {
     // SAFETY: stages are written and read in turns, as their barriers tell.
     unsafe {
         let ring = Shared(shared::dynamic().0.next_multiple_of(PATTERN));
@@ -140,7 +170,7 @@ where
         thread::sync_threads();
         let consumer = thread::thread_idx_x() / WARPGROUP;
         if consumer < CONSUMERS {
-            consume::<R, T>(work, first, consumer);
+            consume(work, first, consumer);
         } else if warp::lane_id() == 0 {
             produce(work, first);
         }
@@ -184,59 +214,60 @@ unsafe fn produce(work: &Work, mut stage: Stage) {
 /// # Safety
 /// As of the kernels.
 #[inline(always)]
-unsafe fn consume<const R: usize, const T: usize>(work: &Work, mut stage: Stage, consumer: u32)
-where
-    [f32; R]: Registers,
-    F16: Product<R>,
-{
+unsafe fn consume(work: &Work, mut stage: Stage, consumer: u32) {
     let Shape { sparse, tiles, columns, .. } = stage.shape;
     // SAFETY: all lanes of the warpgroup do the same, with stages that have come. C's elements are theirs.
     unsafe {
         let lane = thread::thread_idx_x() % WARPGROUP;
-        let release = |stage: Stage| {
-            if sparse {
-                // All lanes have read the metadata.
-                warp::sync();
-            }
-            if lane.is_multiple_of(32) {
-                barrier::arrive(stage.full_and_empty()[1]);
-            }
+        let words = (work.width * columns / 2) as usize;
+        let store = |index| {
+            let (row, column) = work.tile(index);
+            let row = ((row * CONSUMERS + consumer) * tiles) as usize * M;
+            let c = work.c.add(row * words + (column * columns / 2) as usize);
+            Store { c, words, lane: lane as usize }
         };
         let mut index = thread::block_idx_x();
         while index < work.height * work.width {
-            let mut running = Sums::<R, T>::zeros().fence().commit();
-            let mut before = stage;
-            for step in 0..work.steps {
-                barrier::wait(stage.full_and_empty()[0], stage.parity);
-                // Before the fence, as all that is in registers.
-                let metadata = core::array::from_fn::<u32, 2, _>(|at| {
-                    let tile = consumer * tiles + at as u32;
-                    let word = stage.part(2).offset(tile * METADATA + 4 * lane);
-                    if sparse && at < T { shared::load(word) } else { 0 }
-                });
-                let mut open = running.fence();
-                multiply(&mut open, 0, stage, consumer * tiles, metadata[0]);
-                if T > 1 {
-                    multiply(&mut open, 1, stage, consumer * tiles + 1, metadata[1]);
-                }
-                running = open.commit();
-                // While this stage is multiplied, the one before is no longer needed.
-                running.wait_for_all_but::<1>();
-                if step > 0 {
-                    release(before);
-                }
-                before = stage;
-                stage.advance();
+            if sparse {
+                let sums = sparse_sums(&mut stage, work.steps, consumer, lane);
+                sums.each_pair(&mut store(index));
+            } else {
+                let sums = dense_sums(&mut stage, work.steps, consumer);
+                sums.each_pair(&mut store(index));
             }
-            let sums = running.wait();
-            release(before);
-            let (row, column) = work.tile(index);
-            let row = (row * CONSUMERS + consumer) as usize * T * M;
-            let words = (work.width * columns / 2) as usize;
-            let c = work.c.add(row * words + (column * columns / 2) as usize);
-            sums.each_pair(&mut Store { c, words, lane: lane as usize });
             index += thread::grid_dim_x();
         }
+    }
+}
+
+/// The sums of a tile, of which a lane has 64 of the upper and of the lower 64 rows.
+///
+/// # Safety
+/// All lanes of the warpgroup do this.
+#[inline(always)]
+unsafe fn dense_sums(stage: &mut Stage, steps: u32, consumer: u32) -> Sums<64, 2> {
+    // SAFETY: what products read has come, and is given back when they have ended.
+    unsafe {
+        let mut running = Sums::zeros().fence().commit();
+        let mut before = *stage;
+        for step in 0..steps {
+            stage.wait();
+            let (a, b) = stage.tiles(consumer);
+            let mut open = running.fence();
+            multiply(&mut open, 0, a, b);
+            multiply(&mut open, 1, a.further(M as u32 * Swizzle::Bytes128.row_bytes()), b);
+            running = open.commit();
+            // While this stage is multiplied, the one before is no longer needed.
+            running.wait_for_all_but::<1>();
+            if step > 0 {
+                before.release();
+            }
+            before = *stage;
+            stage.advance();
+        }
+        let sums = running.wait();
+        before.release();
+        sums
     }
 }
 
@@ -245,31 +276,46 @@ where
 /// # Safety
 /// The stage has come; all lanes of the warpgroup do this.
 #[inline(always)]
-unsafe fn multiply<const R: usize, const T: usize>(
-    open: &mut Open<R, T>,
-    at: usize,
-    stage: Stage,
-    tile: u32,
-    metadata: u32,
-) where
-    [f32; R]: Registers,
-    F16: Product<R>,
-{
-    let swizzle = stage.shape.swizzle();
-    let a = Tile::rows(stage.part(0), swizzle).further(tile * M as u32 * swizzle.row_bytes());
-    let b = Tile::rows(stage.part(1), Swizzle::Bytes128);
+unsafe fn multiply(open: &mut Open<64, 2>, at: usize, a: Tile, b: Tile) {
     // SAFETY: as the caller promises. There is no loop, which would want the sums in memory.
     unsafe {
-        if stage.shape.sparse {
+        open.multiply::<F16>(at, a, b);
+        open.multiply::<F16>(at, a.further(32), b.further(32));
+        open.multiply::<F16>(at, a.further(64), b.further(64));
+        open.multiply::<F16>(at, a.further(96), b.further(96));
+    }
+}
+
+/// The sums of a tile, of which a lane has 128 of 64 rows.
+///
+/// # Safety
+/// All lanes of the warpgroup do this.
+#[inline(always)]
+unsafe fn sparse_sums(stage: &mut Stage, steps: u32, consumer: u32, lane: u32) -> Sums<128> {
+    // SAFETY: what products read has come, and is given back when they have ended.
+    unsafe {
+        let mut running = Sums::zeros().fence_with([0]).commit();
+        let mut before = *stage;
+        for step in 0..steps {
+            stage.wait();
+            // Products read the metadata's register until they end.
+            let sums = running.wait();
+            if step > 0 {
+                before.release();
+            }
+            let (a, b) = stage.tiles(consumer);
+            let mut open = sums
+                .fence_with([shared::load(stage.part(2).offset(consumer * METADATA + 4 * lane))]);
             // Two lanes in four have the metadata of the first product, two of the second.
-            open.multiply_sparse::<F16, 0>(at, a, Metadata(metadata), b);
-            open.multiply_sparse::<F16, 1>(at, a.further(32), Metadata(metadata), b.further(64));
-        } else {
-            open.multiply::<F16>(at, a, b);
-            open.multiply::<F16>(at, a.further(32), b.further(32));
-            open.multiply::<F16>(at, a.further(64), b.further(64));
-            open.multiply::<F16>(at, a.further(96), b.further(96));
+            open.multiply_sparse::<F16, 0>(0, a, 0, b);
+            open.multiply_sparse::<F16, 1>(0, a.further(32), 0, b.further(64));
+            running = open.commit();
+            before = *stage;
+            stage.advance();
         }
+        let sums = running.wait();
+        before.release();
+        sums
     }
 }
 
@@ -290,26 +336,23 @@ impl EachPair for Store {
     }
 }
 
-/// Kernels and their shapes: sums in a lane, and the fields of [`Shape`].
-macro_rules! kernels {
-    ($($name:ident, $shape:ident: $sums:literal, $sparse:literal $tiles:literal $columns:literal $stages:literal;)*) => {$(
-        pub const $shape: Shape =
-            Shape { sparse: $sparse, tiles: $tiles, columns: $columns, stages: $stages };
-
-        /// # Safety
-        /// The operands are as [`Work`] says, with boxes of a stage of the shape, and nobody else uses C.
-        /// Blocks have [`THREADS`] threads and the shape's shared memory.
-        #[kernel(registers = 168)]
-        pub unsafe fn $name(work: Work) {
-            // SAFETY: as the caller promises.
-            unsafe { product::<$sums, $tiles>(&work, $shape) }
-        }
-    )*};
+/// Multiplies.
+///
+/// # Safety
+/// The operands are as [`Work`] says, with boxes of a stage of [`DENSE`], and nobody else uses C. Blocks
+/// have [`THREADS`] threads and the shape's shared memory.
+#[kernel(registers = 168)]
+pub unsafe fn dense(work: Work) {
+    // SAFETY: as the caller promises.
+    unsafe { product(&work, DENSE) }
 }
 
-kernels! {
-    dense_wide, DENSE_WIDE: 128, false 1 256 4;
-    dense_tall, DENSE_TALL: 64, false 2 128 4;
-    sparse_wide, SPARSE_WIDE: 128, true 1 256 5;
-    sparse_tall, SPARSE_TALL: 64, true 2 128 6;
+/// Multiplies, where A has two numbers in every four columns.
+///
+/// # Safety
+/// As of [`dense`], with [`SPARSE`].
+#[kernel(registers = 168)]
+pub unsafe fn sparse(work: Work) {
+    // SAFETY: as the caller promises.
+    unsafe { product(&work, SPARSE) }
 }

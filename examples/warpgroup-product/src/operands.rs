@@ -9,6 +9,7 @@ const MMA: WarpgroupMma = WarpgroupMma { a: F16, b: F16, n: 8, sparse: true };
 
 /// A, of a sparse one the two kept numbers of every four, row by row, and B, column by column; in f16.
 pub struct Operands {
+    shape: Shape,
     /// Rows of A, columns of B, and what both have in common.
     pub size: [usize; 3],
     pub a: Vec<u16>,
@@ -26,7 +27,8 @@ fn random(state: &mut u64) -> usize {
 }
 
 impl Operands {
-    pub fn random([m, n, k]: [usize; 3], sparse: bool) -> Self {
+    pub fn random([m, n, k]: [usize; 3], shape: Shape) -> Self {
+        let sparse = shape.sparse;
         let mut state = 0x9e37_79b9_7f4a_7c15;
         // Four are added, about normal, of mean 0 and variance 1.
         let mut unit = || random(&mut state) as f64 / f64::from(u32::MAX) - 0.5;
@@ -34,7 +36,7 @@ impl Operands {
         let a = (0..if sparse { m * k / 2 } else { m * k }).map(&mut number).collect();
         let b = (0..n * k).map(number).collect();
         let words = if sparse { m / M * (k / DEPTH as usize) * LANES } else { 0 };
-        let mut operands = Self { size: [m, n, k], a, b, metadata: vec![0; words] };
+        let mut operands = Self { shape, size: [m, n, k], a, b, metadata: vec![0; words] };
         for group in 0..if sparse { m * k / 4 } else { 0 } {
             let places = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]][random(&mut state) % 6];
             for (at, place) in places.into_iter().enumerate() {
@@ -80,23 +82,19 @@ impl Operands {
     }
 
     /// Tiles of C along its columns and its rows, and stages.
-    pub fn extents(&self, shape: Shape) -> [u32; 3] {
-        let tile = [shape.rows(), shape.columns, DEPTH].map(|size| size as usize);
-        let extent = |at: usize| {
-            assert!(
-                self.size[at].is_multiple_of(tile[at]),
-                "a size is no multiple of {}",
-                tile[at]
-            );
-            (self.size[at] / tile[at]) as u32
-        };
-        [0, 1, 2].map(extent)
+    pub fn extents(&self) -> [u32; 3] {
+        let tile = [self.shape.rows(), self.shape.columns, DEPTH];
+        [0, 1, 2].map(|at| {
+            let (size, tile) = (self.size[at] as u32, tile[at]);
+            assert!(size.is_multiple_of(tile), "{size} is no multiple of {tile}");
+            size / tile
+        })
     }
 
     /// Columns and rows of the arrays of A and B, and of the boxes for a stage.
-    pub fn boxes(&self, shape: Shape) -> [[u32; 4]; 2] {
-        let [m, n, k] = self.size.map(|size| size as u32);
+    pub fn boxes(&self) -> [[u32; 4]; 2] {
+        let ([m, n, k], Shape { columns, .. }) = (self.size.map(|size| size as u32), self.shape);
         let stored = self.a.len() as u32 / m;
-        [[stored, m, stored / (k / DEPTH), shape.rows()], [k, n, DEPTH, shape.columns]]
+        [[stored, m, stored / (k / DEPTH), self.shape.rows()], [k, n, DEPTH, columns]]
     }
 }

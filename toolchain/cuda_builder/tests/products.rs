@@ -30,17 +30,17 @@ impl EachPair for Store {
 }
 
 #[inline(always)]
-unsafe fn all<F: Product<R>, const R: usize>(out: *mut f32, words: [u32; 4])
+unsafe fn all<F: Product<R>, const R: usize>(out: *mut f32, words: [u32; 5])
 where
     [f32; R]: Registers,
 {
     unsafe {
         let [a, b] = [0, 8192].map(|at| Tile::rows(Shared(at), Swizzle::Bytes128));
-        let mut open = Sums::<R>::zeros().fence();
+        let mut open = Sums::<R>::zeros().fence_with(words);
         open.multiply::<F>(0, a, b);
-        open.multiply_held::<F>(0, words, b);
-        open.multiply_sparse::<F, 0>(0, a, Metadata(words[0]), b);
-        open.multiply_sparse_held::<F, 0>(0, words, Metadata(words[1]), b);
+        open.multiply_held::<F>(0, 0, b);
+        open.multiply_sparse::<F, 0>(0, a, 4, b);
+        open.multiply_sparse_held::<F, 0>(0, 0, 4, b);
         open.commit().wait().each_pair(&mut Store(out));
     }
 }
@@ -53,8 +53,8 @@ where
 /// # Safety
 /// It is not run.
 #[kernel]
-pub unsafe fn {}_{sums}(out: *mut f32, a: u32, b: u32, c: u32, d: u32) {{
-    unsafe {{ all::<{types}, {sums}>(out, [a, b, c, d]) }}
+pub unsafe fn {}_{sums}(out: *mut f32, a: u32, b: u32, c: u32, d: u32, e: u32) {{
+    unsafe {{ all::<{types}, {sums}>(out, [a, b, c, d, e]) }}
 }}
 ",
                 types.to_lowercase()

@@ -9,8 +9,13 @@
 //! | type | what they are | what turns them into it |
 //! | --- | --- | --- |
 //! | [`Sums`] | numbers, to read | [`Running::wait`] |
-//! | [`Open`] | of a group of products that takes more | [`Sums::fence`], [`Running::fence`] |
+//! | [`Open`] | of a group of products that takes more | [`Sums::fence`], [`Sums::fence_with`], [`Running::fence`] |
 //! | [`Running`] | of a group that has been committed | [`Open::commit`] |
+//!
+//! Metadata, and an A that is not in shared memory, are registers too, and a product reads them until it
+//! ends: PTX has the program undefined that writes one of them before the wait. So [`Sums::fence_with`]
+//! takes them, and a group that has them can only be waited for: nothing new is loaded for the next one
+//! while it runs, and the compiler gives their registers to nothing else before the wait.
 //!
 //! ```
 //! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
@@ -50,6 +55,41 @@
 //! let mut open = Sums::<4>::zeros().fence();
 //! open.multiply::<F16>(0, tile, tile);
 //! open.commit().0[0][0]
+//! # } }
+//! ```
+//! A group with registers, here metadata, is waited for before the next one has others:
+//! ```
+//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # unsafe fn products(at: Shared, words: Shared) -> Sums<4> { unsafe {
+//! # let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let mut open = Sums::<4>::zeros().fence_with([shared::load(words)]);
+//! open.multiply_sparse::<F16, 0>(0, tile, 0, tile);
+//! let mut open = open.commit().wait().fence_with([shared::load(words.offset(4))]);
+//! open.multiply_sparse::<F16, 0>(0, tile, 0, tile);
+//! open.commit().wait()
+//! # } }
+//! ```
+//! Neither is it left under way,
+//! ```compile_fail,E0599
+//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # unsafe fn products(at: Shared, words: Shared) -> Sums<4> { unsafe {
+//! # let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let mut open = Sums::<4>::zeros().fence_with([shared::load(words)]);
+//! open.multiply_sparse::<F16, 0>(0, tile, 0, tile);
+//! let mut running = open.commit();
+//! running.wait_for_all_but::<1>();
+//! # running.wait()
+//! # } }
+//! ```
+//! nor followed by another one without a wait.
+//! ```compile_fail,E0599
+//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # unsafe fn products(at: Shared, words: Shared) -> Sums<4> { unsafe {
+//! # let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let mut open = Sums::<4>::zeros().fence_with([shared::load(words)]);
+//! open.multiply_sparse::<F16, 0>(0, tile, 0, tile);
+//! let open = open.commit().fence();
+//! # open.commit().wait()
 //! # } }
 //! ```
 //!
@@ -107,24 +147,20 @@ impl Tile {
     }
 }
 
-/// A's metadata: where its kept values stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metadata<const SELECTOR: u32>(pub u32);
-
 /// 64 × 2·R sums, of which a lane has R; T times.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Sums<const R: usize, const T: usize = 1>(pub [[f32; R]; T]);
 
-/// Sums of a group of products that takes more.
+/// Sums of a group of products that takes more, and W words that products may read from registers.
 #[derive(Debug)]
 #[must_use = "a group of products counts once it is committed"]
-pub struct Open<const R: usize, const T: usize = 1>([[f32; R]; T]);
+pub struct Open<const R: usize, const T: usize = 1, const W: usize = 0>([[f32; R]; T], [u32; W]);
 
-/// Sums of products that may be under way.
+/// Sums of products that may be under way, and the W words that these may read.
 #[derive(Debug)]
 #[must_use = "products are to be waited for"]
-pub struct Running<const R: usize, const T: usize = 1>([[f32; R]; T]);
+pub struct Running<const R: usize, const T: usize = 1, const W: usize = 0>([[f32; R]; T], [u32; W]);
 
 impl<const R: usize, const T: usize> Sums<R, T>
 where
@@ -162,14 +198,27 @@ where
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn fence(self) -> Open<R, T> {
+        // SAFETY: as the caller promises.
+        unsafe { self.fence_with([]) }
+    }
+
+    /// As [`Self::fence`], for a group that reads these words from registers: metadata, or A. They are
+    /// the group's until [`Running::wait`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn fence_with<const W: usize>(self, mut words: [u32; W]) -> Open<R, T, W> {
         let Self(mut sums) = self;
         pin(&mut sums);
+        pin_words(&mut words);
         fence();
-        Open(sums)
+        Open(sums, words)
     }
 }
 
-impl<const R: usize, const T: usize> Open<R, T>
+impl<const R: usize, const T: usize, const W: usize> Open<R, T, W>
 where
     [f32; R]: Registers,
 {
@@ -190,14 +239,14 @@ where
         sim::multiply(F::mma::<R>(false), &mut self.0[at], sim::Left::Shared(a.0), b.0, (0, 0));
     }
 
-    /// As [`Self::multiply`], with A from registers, in which it stays until the product is waited for:
-    /// they are to be written before the fence.
+    /// As [`Self::multiply`], with A from registers: the [`A_WORDS`] words from number `a` on.
     ///
     /// # Safety
     /// As there.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub unsafe fn multiply_held<F: Product<R>>(&mut self, at: usize, a: [u32; A_WORDS], b: Tile) {
+    pub unsafe fn multiply_held<F: Product<R>>(&mut self, at: usize, a: usize, b: Tile) {
+        let a = self.words(a);
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: as the caller promises.
         unsafe {
@@ -207,11 +256,11 @@ where
         sim::multiply(F::mma::<R>(false), &mut self.0[at], sim::Left::Registers(a), b.0, (0, 0));
     }
 
-    /// `wgmma.mma_async.sp`: as [`Self::multiply`], of the kept values of a sparse A.
+    /// `wgmma.mma_async.sp`: as [`Self::multiply`], of the kept values of a sparse A. Word number
+    /// `metadata` says where they stand.
     ///
     /// # Safety
-    /// As there; the metadata is as `cuda_mma::warpgroup` has it. It is best in its register before the
-    /// fence: else the assembler adds another one. The selector is 0, or, for factors of
+    /// As there; the metadata is as `cuda_mma::warpgroup` has it. The selector is 0, or, for factors of
     /// more than 8 bits, 1.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -219,18 +268,19 @@ where
         &mut self,
         at: usize,
         a: Tile,
-        metadata: Metadata<SELECTOR>,
+        metadata: usize,
         b: Tile,
     ) {
+        let metadata = self.1[metadata];
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: as the caller promises.
         unsafe {
-            F::sparse_tiles::<SELECTOR>(&mut self.0[at], a.0.0, metadata.0, b.0.0);
+            F::sparse_tiles::<SELECTOR>(&mut self.0[at], a.0.0, metadata, b.0.0);
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
             let (mma, left) = (F::mma::<R>(true), sim::Left::Shared(a.0));
-            sim::multiply(mma, &mut self.0[at], left, b.0, (metadata.0, SELECTOR));
+            sim::multiply(mma, &mut self.0[at], left, b.0, (metadata, SELECTOR));
         }
     }
 
@@ -244,20 +294,28 @@ where
     pub unsafe fn multiply_sparse_held<F: Product<R>, const SELECTOR: u32>(
         &mut self,
         at: usize,
-        a: [u32; A_WORDS],
-        metadata: Metadata<SELECTOR>,
+        a: usize,
+        metadata: usize,
         b: Tile,
     ) {
+        let (a, metadata) = (self.words(a), self.1[metadata]);
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: as the caller promises.
         unsafe {
-            F::sparse_held::<SELECTOR>(&mut self.0[at], a, metadata.0, b.0.0);
+            F::sparse_held::<SELECTOR>(&mut self.0[at], a, metadata, b.0.0);
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
             let (mma, left) = (F::mma::<R>(true), sim::Left::Registers(a));
-            sim::multiply(mma, &mut self.0[at], left, b.0, (metadata.0, SELECTOR));
+            sim::multiply(mma, &mut self.0[at], left, b.0, (metadata, SELECTOR));
         }
+    }
+
+    /// Those of A, from number `first` on.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    const fn words(&self, first: usize) -> [u32; A_WORDS] {
+        [self.1[first], self.1[first + 1], self.1[first + 2], self.1[first + 3]]
     }
 
     /// `wgmma.commit_group`: closes the group.
@@ -266,7 +324,7 @@ where
     /// All lanes of the warpgroup execute it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub unsafe fn commit(self) -> Running<R, T> {
+    pub unsafe fn commit(self) -> Running<R, T, W> {
         #[cfg(target_arch = "nvptx64")]
         if chip::is_sm_90a() {
             // SAFETY: closing a group has no precondition but that all lanes do.
@@ -274,7 +332,7 @@ where
         }
         #[cfg(not(target_arch = "nvptx64"))]
         sim::commit();
-        Running(self.0)
+        Running(self.0, self.1)
     }
 }
 
@@ -290,7 +348,7 @@ where
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn fence(self) -> Open<R, T> {
         fence();
-        Open(self.0)
+        Open(self.0, [])
     }
 
     /// `wgmma.wait_group`: waits for all committed groups but the `NEWEST`, which may still be under way.
@@ -309,15 +367,21 @@ where
         #[cfg(not(target_arch = "nvptx64"))]
         sim::wait(NEWEST, &mut []);
     }
+}
 
-    /// `wgmma.wait_group 0`: waits for all products, and gives the sums.
+impl<const R: usize, const T: usize, const W: usize> Running<R, T, W>
+where
+    [f32; R]: Registers,
+{
+    /// `wgmma.wait_group 0`: waits for all products, and gives the sums. No other wait is for groups that
+    /// read words from registers.
     ///
     /// # Safety
     /// All lanes of the warpgroup execute it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn wait(self) -> Sums<R, T> {
-        let Self(mut sums) = self;
+        let Self(mut sums, mut words) = self;
         #[cfg(target_arch = "nvptx64")]
         {
             if chip::is_sm_90a() {
@@ -326,6 +390,8 @@ where
             }
             pin(&mut sums);
         }
+        // Until here they are in use: the compiler has nothing else in their registers.
+        pin_words(&mut words);
         #[cfg(not(target_arch = "nvptx64"))]
         sim::wait(0, sums.as_flattened_mut());
         Sums(sums)
@@ -351,6 +417,18 @@ where
     if T > 3 {
         sums[3].pin();
     }
+}
+
+/// Fixes words in registers at this place.
+#[inline(always)]
+fn pin_words<const W: usize>(words: &mut [u32; W]) {
+    #[cfg(target_arch = "nvptx64")]
+    for word in words {
+        // SAFETY: no instruction.
+        unsafe { asm!("// {}", inout(reg32) * word, options(nostack)) };
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    let _ = words;
 }
 
 /// `wgmma.fence`.

@@ -4,7 +4,7 @@
 use cuda_sim::{Chip, Config, Memory, OnChip as _, launch};
 use cuda_std::shared::Shared;
 use cuda_std::wgmma::{
-    Bf16, E4m3E5m2, EachPair, F16, Metadata, Product, Registers, Sums, Swizzle, THREADS, Tile,
+    Bf16, E4m3E5m2, EachPair, F16, Product, Registers, Sums, Swizzle, THREADS, Tile,
 };
 use cuda_std::{copy, global, shared, thread};
 
@@ -40,13 +40,13 @@ where
             let [a, b] = [0, 8192].map(|at| Tile::rows(Shared(at), Swizzle::Bytes128));
             let mut open = Sums::<32, 2>::zeros().fence();
             open.multiply::<F>(0, a, b);
-            open.multiply_held::<F>(0, [one[0]; 4], b.further(32));
             let mut running = open.commit();
             running.wait_for_all_but::<1>();
-            let mut open = running.fence();
-            let (held, metadata) = ([one[0]; 4], Metadata::<0>(metadata));
-            open.multiply_sparse::<F, 0>(1, a.further(32), metadata, b);
-            open.multiply_sparse_held::<F, 0>(1, held, metadata, b.further(64));
+            let sums = running.fence().commit().wait();
+            let mut open = sums.fence_with([one[0], one[0], one[0], one[0], metadata]);
+            open.multiply_held::<F>(0, 0, b.further(32));
+            open.multiply_sparse::<F, 0>(1, a.further(32), 4, b);
+            open.multiply_sparse_held::<F, 0>(1, 0, 4, b.further(64));
             let sums = open.commit().wait();
             sums.each_pair(&mut Store(out.as_mut_ptr().add(64 * lane as usize)));
         }
