@@ -14,8 +14,8 @@ const CONSUMERS: u32 = 2;
 /// Threads of a block: those of the two, and a warp that copies.
 #[host_only]
 pub const THREADS: u32 = CONSUMERS * WARPGROUP + 32;
-/// Bytes of the metadata of 64 rows of A in a stage: a word for each lane of a warpgroup.
-const METADATA: u32 = 4 * WARPGROUP;
+/// Bytes of a sparse stage's metadata: a word for each of their lanes.
+const METADATA: u32 = 4 * CONSUMERS * WARPGROUP;
 /// Stages begin at multiples of eight rows of 128 bytes, the pattern of a swizzle.
 const PATTERN: u32 = 1024;
 
@@ -26,12 +26,10 @@ pub struct Shape {
     tiles: u32,
     pub columns: u32,
     stages: u32,
-    /// The [`Work::band`] that was quicker with 8192³.
-    pub band: u32,
 }
 
-pub const DENSE: Shape = Shape { sparse: false, tiles: 2, columns: 128, stages: 4, band: 8 };
-pub const SPARSE: Shape = Shape { sparse: true, tiles: 1, columns: 256, stages: 5, band: 16 };
+pub const DENSE: Shape = Shape { sparse: false, tiles: 2, columns: 128, stages: 4 };
+pub const SPARSE: Shape = Shape { sparse: true, tiles: 1, columns: 256, stages: 5 };
 
 impl Shape {
     pub const fn rows(self) -> u32 {
@@ -47,8 +45,7 @@ impl Shape {
     const fn parts(self) -> [u32; 4] {
         let b = self.rows() * self.swizzle().row_bytes();
         let metadata = b + self.columns * Swizzle::Bytes128.row_bytes();
-        let bytes = if self.sparse { CONSUMERS * self.tiles * METADATA } else { 0 };
-        [0, b, metadata, metadata + bytes]
+        [0, b, metadata, metadata + if self.sparse { METADATA } else { 0 }]
     }
 
     /// The ring, two barriers for each stage, and what aligns them.
@@ -68,7 +65,6 @@ struct Stage {
 }
 
 impl Stage {
-    #[inline(always)]
     fn advance(&mut self) {
         self.index += 1;
         if self.index == self.shape.stages {
@@ -76,43 +72,34 @@ impl Stage {
         }
     }
 
-    #[inline(always)]
-    fn part(&self, part: usize) -> Shared {
+    fn parts(&self) -> [Shared; 4] {
         let parts = self.shape.parts();
-        self.ring.offset(self.index * parts[3] + parts[part])
+        parts.map(|part| self.ring.offset(self.index * parts[3] + part))
     }
 
     /// The barriers that tell that its copies have come, and that nobody needs them any more.
-    #[inline(always)]
     fn full_and_empty(&self) -> [Shared; 2] {
-        let end = self.ring.offset(self.shape.stages * self.shape.parts()[3]);
-        let full = end.offset(2 * barrier::BYTES * self.index);
-        [full, full.offset(barrier::BYTES)]
+        let end = self.shape.stages * self.shape.parts()[3];
+        [0, 1].map(|at| self.ring.offset(end + (2 * self.index + at) * barrier::BYTES))
     }
 
-    /// A consumer's rows of A, and B.
+    /// Waits for its copies: a consumer's rows of A, and B.
     #[inline(always)]
-    fn tiles(&self, consumer: u32) -> (Tile, Tile) {
-        let (rows, swizzle) = (self.shape.tiles * M as u32, self.shape.swizzle());
-        let a = Tile::rows(self.part(0), swizzle);
-        let a = a.further(consumer * rows * swizzle.row_bytes());
-        (a, Tile::rows(self.part(1), Swizzle::Bytes128))
+    unsafe fn tiles(&self, consumer: u32) -> (Tile, Tile) {
+        let ([a, b, ..], swizzle) = (self.parts(), self.shape.swizzle());
+        let rows = consumer * self.shape.tiles * M as u32;
+        // SAFETY: the barrier is initialized.
+        unsafe { barrier::wait(self.full_and_empty()[0], self.parity) };
+        let a = Tile::rows(a, swizzle).further(rows * swizzle.row_bytes());
+        (a, Tile::rows(b, Swizzle::Bytes128))
     }
 
-    /// Waits for its copies.
-    #[inline(always)]
-    unsafe fn wait(&self) {
-        // SAFETY: the ring's barriers are initialized.
-        unsafe { barrier::wait(self.full_and_empty()[0], self.parity) }
-    }
-
-    /// Gives it back, once the warp's products have read it.
+    /// Gives it back, once all lanes of a warp have used it.
     #[inline(always)]
     unsafe fn release(&self) {
         // SAFETY: all lanes of the warp do the same.
         unsafe {
             if self.shape.sparse {
-                // All lanes have read the metadata.
                 warp::sync();
             }
             if warp::lane_id() == 0 {
@@ -129,7 +116,7 @@ pub struct Work {
     /// Tensor maps of A, or its kept values, row by row, and of B, column by column, in f16.
     pub a: *const u8,
     pub b: *const u8,
-    /// For each 64 rows of A and each [`DEPTH`] of its columns the words of 128 lanes.
+    /// For each 128 rows of A and each [`DEPTH`] of its columns the words of 256 lanes.
     pub metadata: *const u8,
     /// In f16, row by row; a word is two neighbours.
     pub c: *mut u32,
@@ -143,7 +130,6 @@ pub struct Work {
 
 impl Work {
     /// Row and column of a tile of C.
-    #[inline(always)]
     fn tile(&self, index: u32) -> (u32, u32) {
         let (band, index) = (index / (self.band * self.width), index % (self.band * self.width));
         let rows = self.band.min(self.height - band * self.band);
@@ -155,103 +141,72 @@ impl Work {
 /// As of the kernels.
 #[inline(always)]
 unsafe fn product(work: &Work, shape: Shape) {
-    // SAFETY: stages are written and read in turns, as their barriers tell.
+    // SAFETY: stages are written and read in turns, as their barriers tell. C's elements are their lane's.
     unsafe {
         let ring = Shared(shared::dynamic().0.next_multiple_of(PATTERN));
-        let first = Stage { shape, ring, index: 0, parity: 0 };
-        if thread::thread_idx_x() == 0 {
+        let mut stage = Stage { shape, ring, index: 0, parity: 0 };
+        let thread = thread::thread_idx_x();
+        if thread == 0 {
             for index in 0..shape.stages {
-                let [full, empty] = Stage { index, ..first }.full_and_empty();
+                let [full, empty] = Stage { index, ..stage }.full_and_empty();
                 barrier::init(full, 1);
                 barrier::init(empty, CONSUMERS * WARPGROUP / 32);
             }
             barrier::fence_init();
         }
         thread::sync_threads();
-        let consumer = thread::thread_idx_x() / WARPGROUP;
-        if consumer < CONSUMERS {
-            consume(work, first, consumer);
-        } else if warp::lane_id() == 0 {
-            produce(work, first);
-        }
-    }
-}
-
-/// One thread copies.
-///
-/// # Safety
-/// As of the kernels.
-#[inline(always)]
-unsafe fn produce(work: &Work, mut stage: Stage) {
-    let Shape { sparse, tiles, columns, .. } = stage.shape;
-    let (tiles, kept) = (CONSUMERS * tiles, if sparse { DEPTH / 2 } else { DEPTH });
-    // SAFETY: a stage is empty before it is filled, and its barrier expects all that comes.
-    unsafe {
+        let (consumer, words) = (thread / WARPGROUP, (work.width * shape.columns / 2) as usize);
         let mut index = thread::block_idx_x();
         while index < work.height * work.width {
-            let (row, column) = work.tile(index);
-            for step in 0..work.steps {
-                let [full, empty] = stage.full_and_empty();
-                barrier::wait(empty, stage.parity ^ 1);
-                barrier::arrive_expect(full, stage.shape.parts()[3]);
-                let (y, x) = (row * tiles * M as u32, column * columns);
-                copy::tensor_2d(stage.part(0), work.a, (step * kept) as i32, y as i32, full);
-                copy::tensor_2d(stage.part(1), work.b, (step * DEPTH) as i32, x as i32, full);
-                for at in 0..if sparse { tiles } else { 0 } {
-                    let from = ((row * tiles + at) * work.steps + step) * METADATA;
-                    let (to, from) = (stage.part(2), work.metadata.add(from as usize));
-                    copy::bulk(to.offset(at * METADATA), from, METADATA, full);
+            let (y, x) = work.tile(index);
+            let row = y * shape.rows() + consumer * shape.tiles * M as u32;
+            let c = work.c.wrapping_add(row as usize * words + (x * shape.columns / 2) as usize);
+            let mut store = Store { c, words, lane: (thread % WARPGROUP) as usize };
+            if consumer == CONSUMERS {
+                if warp::lane_id() == 0 {
+                    produce(work, &mut stage, y, x);
                 }
-                stage.advance();
-            }
-            index += thread::grid_dim_x();
-        }
-    }
-}
-
-/// A warpgroup multiplies.
-///
-/// # Safety
-/// As of the kernels.
-#[inline(always)]
-unsafe fn consume(work: &Work, mut stage: Stage, consumer: u32) {
-    let Shape { sparse, tiles, columns, .. } = stage.shape;
-    // SAFETY: all lanes of the warpgroup do the same, with stages that have come. C's elements are theirs.
-    unsafe {
-        let lane = thread::thread_idx_x() % WARPGROUP;
-        let words = (work.width * columns / 2) as usize;
-        let store = |index| {
-            let (row, column) = work.tile(index);
-            let row = ((row * CONSUMERS + consumer) * tiles) as usize * M;
-            let c = work.c.add(row * words + (column * columns / 2) as usize);
-            Store { c, words, lane: lane as usize }
-        };
-        let mut index = thread::block_idx_x();
-        while index < work.height * work.width {
-            if sparse {
-                let sums = sparse_sums(&mut stage, work.steps, consumer, lane);
-                sums.each_pair(&mut store(index));
+            } else if shape.sparse {
+                sparse_sums(&mut stage, work.steps, thread).each_pair(&mut store);
             } else {
-                let sums = dense_sums(&mut stage, work.steps, consumer);
-                sums.each_pair(&mut store(index));
+                dense_sums(&mut stage, work.steps, consumer).each_pair(&mut store);
             }
             index += thread::grid_dim_x();
         }
     }
 }
 
-/// The sums of a tile, of which a lane has 64 of the upper and of the lower 64 rows.
-///
-/// # Safety
-/// All lanes of the warpgroup do this.
+/// One thread copies a tile's stages: each is empty before, and its barrier expects all that comes.
+#[inline(always)]
+unsafe fn produce(work: &Work, stage: &mut Stage, y: u32, x: u32) {
+    let Shape { sparse, columns, .. } = stage.shape;
+    let kept = if sparse { DEPTH / 2 } else { DEPTH };
+    let (row, column) = ((y * stage.shape.rows()) as i32, (x * columns) as i32);
+    for step in 0..work.steps {
+        let ([full, empty], [a, b, metadata, _]) = (stage.full_and_empty(), stage.parts());
+        // SAFETY: as above.
+        unsafe {
+            barrier::wait(empty, stage.parity ^ 1);
+            barrier::arrive_expect(full, stage.shape.parts()[3]);
+            copy::tensor_2d(a, work.a, (step * kept) as i32, row, full);
+            copy::tensor_2d(b, work.b, (step * DEPTH) as i32, column, full);
+            if sparse {
+                let from = (y * work.steps + step) * METADATA;
+                copy::bulk(metadata, work.metadata.add(from as usize), METADATA, full);
+            }
+        }
+        stage.advance();
+    }
+}
+
+/// A warpgroup's sums of a tile, of which a lane has 64 of the upper and of the lower 64 rows.
 #[inline(always)]
 unsafe fn dense_sums(stage: &mut Stage, steps: u32, consumer: u32) -> Sums<64, 2> {
-    // SAFETY: what products read has come, and is given back when they have ended.
+    // SAFETY: all lanes do this. What products read has come, and is given back when they have ended.
     unsafe {
         let mut running = Sums::zeros().fence().commit();
         let mut before = *stage;
         for step in 0..steps {
-            stage.wait();
             let (a, b) = stage.tiles(consumer);
             let mut open = running.fence();
             multiply(&mut open, 0, a, b);
@@ -271,13 +226,10 @@ unsafe fn dense_sums(stage: &mut Stage, steps: u32, consumer: u32) -> Sums<64, 2
     }
 }
 
-/// Adds the products of 64 rows of a stage to the sums of number `at`.
-///
-/// # Safety
-/// The stage has come; all lanes of the warpgroup do this.
+/// Adds the products of 64 rows of a stage. There is no loop, which would want the sums in memory.
 #[inline(always)]
 unsafe fn multiply(open: &mut Open<64, 2>, at: usize, a: Tile, b: Tile) {
-    // SAFETY: as the caller promises. There is no loop, which would want the sums in memory.
+    // SAFETY: as above.
     unsafe {
         open.multiply::<F16>(at, a, b);
         open.multiply::<F16>(at, a.further(32), b.further(32));
@@ -286,26 +238,21 @@ unsafe fn multiply(open: &mut Open<64, 2>, at: usize, a: Tile, b: Tile) {
     }
 }
 
-/// The sums of a tile, of which a lane has 128 of 64 rows.
-///
-/// # Safety
-/// All lanes of the warpgroup do this.
+/// A warpgroup's sums of a tile, of which a lane has 128 of 64 rows.
 #[inline(always)]
-unsafe fn sparse_sums(stage: &mut Stage, steps: u32, consumer: u32, lane: u32) -> Sums<128> {
-    // SAFETY: what products read has come, and is given back when they have ended.
+unsafe fn sparse_sums(stage: &mut Stage, steps: u32, thread: u32) -> Sums<128> {
+    // SAFETY: all lanes do this. What products read has come, and is given back when they have ended.
     unsafe {
         let mut running = Sums::zeros().fence_with([0]).commit();
         let mut before = *stage;
         for step in 0..steps {
-            stage.wait();
+            let (a, b) = stage.tiles(thread / WARPGROUP);
             // Products read the metadata's register until they end.
             let sums = running.wait();
             if step > 0 {
                 before.release();
             }
-            let (a, b) = stage.tiles(consumer);
-            let mut open = sums
-                .fence_with([shared::load(stage.part(2).offset(consumer * METADATA + 4 * lane))]);
+            let mut open = sums.fence_with([shared::load(stage.parts()[2].offset(4 * thread))]);
             // Two lanes in four have the metadata of the first product, two of the second.
             open.multiply_sparse::<F16, 0>(0, a, 0, b);
             open.multiply_sparse::<F16, 1>(0, a.further(32), 0, b.further(64));
@@ -319,7 +266,7 @@ unsafe fn sparse_sums(stage: &mut Stage, steps: u32, consumer: u32, lane: u32) -
     }
 }
 
-/// Writes sums to C, of which a row has so many words.
+/// Writes a lane's sums to C, of which a row has so many words.
 struct Store {
     c: *mut u32,
     words: usize,
@@ -336,8 +283,6 @@ impl EachPair for Store {
     }
 }
 
-/// Multiplies.
-///
 /// # Safety
 /// The operands are as [`Work`] says, with boxes of a stage of [`DENSE`], and nobody else uses C. Blocks
 /// have [`THREADS`] threads and the shape's shared memory.
@@ -347,8 +292,6 @@ pub unsafe fn dense(work: Work) {
     unsafe { product(&work, DENSE) }
 }
 
-/// Multiplies, where A has two numbers in every four columns.
-///
 /// # Safety
 /// As of [`dense`], with [`SPARSE`].
 #[kernel(registers = 168)]
