@@ -146,6 +146,7 @@ impl Device for Emulator {
             dims: vec![map.width, map.height],
             strides: vec![map.row_bytes],
             box_dims: vec![map.box_width, map.box_height],
+            swizzle: map.swizzle,
         };
         let start = self.memory.borrow_mut().tensor_map(map);
         let start = start.map_err(super::failed("describe a grid"))?;

@@ -10,10 +10,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages, and the programs that they make for the bundle: `benches` has the conformance suite in it.
-const PACKAGES: [&str; 6] =
-    ["stencil", "benches", "vector-sum", "reduction", "tile-product", "reaction"];
-const PROGRAMS: [&str; 6] =
-    ["host", "benches", "vector-sum", "reduction", "tile-product", "reaction"];
+const PACKAGES: [&str; 7] = [
+    "stencil",
+    "benches",
+    "vector-sum",
+    "reduction",
+    "tile-product",
+    "warpgroup-product",
+    "reaction",
+];
+const PROGRAMS: [&str; 7] =
+    ["host", "benches", "vector-sum", "reduction", "tile-product", "warpgroup-product", "reaction"];
 /// What runs them over there.
 const SCRIPT: &str = include_str!("gpu_bundle.sh");
 

@@ -27,6 +27,7 @@ step suite ./benches gpu-suite
 step "example vector-sum" ./vector-sum
 step "example reduction" ./reduction
 step "example tile-product" ./tile-product
+step "example warpgroup-product" ./warpgroup-product 8192
 step "example reaction" ./reaction
 # The kernels for older chips run here too, if they were packed.
 has_sm_80=$(./host doctor | grep --count 'sm_80')
@@ -38,6 +39,9 @@ if sanitizer=$(command -v compute-sanitizer); then
         for tool in memcheck racecheck; do
             step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "./$example"
         done
+    done
+    for tool in memcheck racecheck; do
+        step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 ./warpgroup-product 512
     done
     # Every family that the suite lacks.
     for run in "star1d2r --size 5003 --boundary reflect" "box2d7r --size 101x577" \

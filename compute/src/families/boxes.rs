@@ -2,7 +2,7 @@
 //! Tensor maps of 3D grids, for kernels that load planes of a tile as boxes.
 
 use crate::device::{Device, Memory, Plane};
-use cuda_driver::{ElementType, L2Promotion, TensorMap2d};
+use cuda_driver::{ElementType, L2Promotion, Swizzle, TensorMap2d};
 use problem::Error;
 use std::cell::RefCell;
 
@@ -41,6 +41,7 @@ impl Boxes {
             box_width,
             box_height,
             l2_promotion: L2Promotion::None,
+            swizzle: Swizzle::None,
         };
         let map = device.tensor_map(&map, origin)?;
         let address = map.as_ptr();

@@ -192,6 +192,7 @@ fn product_on_gpu(operands: &operands::Operands) -> Result<Vec<f32>, cuda_driver
             box_width: box_width as u32,
             box_height: box_height as u32,
             l2_promotion: L2Promotion::Bytes128,
+            swizzle: cuda_driver::Swizzle::None,
         };
         map.encode(address)
     };
@@ -238,6 +239,7 @@ mod tests {
                     dims: vec![width as u64, (values.len() / width) as u64],
                     strides: vec![2 * width as u64],
                     box_dims: box_dims.map(|size| size as u32).to_vec(),
+                    swizzle: cuda_sim::Swizzle::None,
                 };
                 memory.tensor_map(map).unwrap()
             };

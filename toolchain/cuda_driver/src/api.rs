@@ -90,4 +90,9 @@ functions! {
     cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize);
     cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize);
     cuMemsetD8_v2(to: u64, byte: u8, count: usize);
+    cuEventCreate(event: *mut Handle, flags: u32);
+    cuEventDestroy_v2(event: Handle);
+    cuEventRecord(event: Handle, stream: Handle);
+    cuEventSynchronize(event: Handle);
+    cuEventElapsedTime(milliseconds: *mut f32, start: Handle, end: Handle);
 }

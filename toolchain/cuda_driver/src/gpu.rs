@@ -75,6 +75,24 @@ impl Gpu {
         Ok(())
     }
 
+    /// How long the GPU takes for what `work` gives it to do, by its own clock, in milliseconds.
+    ///
+    /// # Errors
+    /// Those of `work`, or a kernel failed.
+    pub fn milliseconds(&self, work: impl FnOnce() -> Result<(), Error>) -> Result<f32, Error> {
+        let [start, end] = [Event::new(self)?, Event::new(self)?];
+        start.record()?;
+        work()?;
+        end.record()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: both events have been recorded; `milliseconds` is writable.
+        unsafe {
+            self.api()?.cuEventSynchronize(end.handle)?;
+            self.api()?.cuEventElapsedTime(&mut milliseconds, start.handle, end.handle)?;
+        }
+        Ok(milliseconds)
+    }
+
     /// The driver's functions, with this GPU as the current one of this thread.
     pub(crate) fn api(&self) -> Result<&'static Api, Error> {
         let api = &driver()?.api;
@@ -90,6 +108,36 @@ impl Drop for Gpu {
             // SAFETY: retained once in `open`; buffers and modules borrow `self`, so they are gone. There
             // is nobody to tell of an error.
             let _ = unsafe { driver.api.cuDevicePrimaryCtxRelease_v2(self.device) };
+        }
+    }
+}
+
+/// A point in a GPU's work, with its time.
+struct Event<'a> {
+    gpu: &'a Gpu,
+    handle: Handle,
+}
+
+impl<'a> Event<'a> {
+    fn new(gpu: &'a Gpu) -> Result<Self, Error> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` is writable; `Drop` destroys the event.
+        unsafe { gpu.api()?.cuEventCreate(&mut handle, 0)? };
+        Ok(Self { gpu, handle })
+    }
+
+    fn record(&self) -> Result<(), Error> {
+        // SAFETY: the event lives; all work is done on the default stream.
+        unsafe { self.gpu.api()?.cuEventRecord(self.handle, ptr::null_mut())? };
+        Ok(())
+    }
+}
+
+impl Drop for Event<'_> {
+    fn drop(&mut self) {
+        if let Ok(api) = self.gpu.api() {
+            // SAFETY: created in `new`, destroyed nowhere else. There is nobody to tell of an error.
+            let _ = unsafe { api.cuEventDestroy_v2(self.handle) };
         }
     }
 }

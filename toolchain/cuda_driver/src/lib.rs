@@ -38,7 +38,7 @@ pub use kernels::{Code, Kernels};
 pub use load::{LoadError, is_loaded, load};
 pub use module::Module;
 pub use tensor_map::{
-    DeviceAddress, ElementType, L2Promotion, TensorMap, TensorMap2d, TensorMapError,
+    DeviceAddress, ElementType, L2Promotion, Swizzle, TensorMap, TensorMap2d, TensorMapError,
 };
 
 #[cfg(feature = "cust")]

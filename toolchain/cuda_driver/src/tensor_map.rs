@@ -9,6 +9,7 @@
 use crate::call::{CallError, check};
 use crate::load::function;
 use bytemuck::{Pod, Zeroable};
+pub use cuda_mma::warpgroup::Swizzle;
 use std::ffi::c_void;
 
 /// A 2D tensor map: the driver's opaque 128 bytes, for the device's global memory or as a kernel
@@ -110,6 +111,8 @@ pub struct TensorMap2d {
     pub box_height: u32,
     /// Fetch granularity of the L2 cache.
     pub l2_promotion: L2Promotion,
+    /// How pieces of the box's rows change places in shared memory.
+    pub swizzle: Swizzle,
 }
 
 /// Why a tensor map cannot be made.
@@ -163,7 +166,13 @@ impl TensorMap2d {
         // SAFETY: the driver function of this name has this signature.
         let encode: Encode = unsafe { std::mem::transmute(encode) };
         let mut map = TensorMap([0; 16]);
-        let (no_interleave, no_swizzle, fill_with_zeros) = (0, 0, 0);
+        let (no_interleave, fill_with_zeros) = (0, 0);
+        let swizzle = match self.swizzle {
+            Swizzle::None => 0,
+            Swizzle::Bytes32 => 1,
+            Swizzle::Bytes64 => 2,
+            Swizzle::Bytes128 => 3,
+        };
         // SAFETY: the arrays have the lengths that rank 2 asks for, and `map` is 64-byte aligned.
         // The driver stores the address and does not follow it.
         let status = unsafe {
@@ -177,7 +186,7 @@ impl TensorMap2d {
                 [self.box_width, self.box_height].as_ptr(),
                 [1, 1].as_ptr(),
                 no_interleave,
-                no_swizzle,
+                swizzle,
                 self.l2_promotion as u32,
                 fill_with_zeros,
             )
@@ -226,6 +235,12 @@ impl TensorMap2d {
                 box_bytes,
                 "a multiple of 16",
             ),
+            (
+                self.swizzle == Swizzle::None || box_bytes == self.swizzle.row_bytes().into(),
+                "the box's width in bytes",
+                box_bytes,
+                "a row of the swizzle",
+            ),
         ];
         match rules.into_iter().find(|(holds, ..)| !holds) {
             None => Ok(()),
@@ -246,6 +261,7 @@ mod tests {
         box_width: 72,
         box_height: 16,
         l2_promotion: L2Promotion::None,
+        swizzle: Swizzle::None,
     };
 
     #[test]
@@ -270,6 +286,7 @@ mod tests {
             (TensorMap2d { box_width: 264, ..GOOD }, "the box's width is 264, "),
             (TensorMap2d { box_height: 0, ..GOOD }, "the box's height is 0, "),
             (TensorMap2d { box_width: 68, ..GOOD }, "the box's width in bytes is 136, "),
+            (TensorMap2d { swizzle: Swizzle::Bytes128, ..GOOD }, "must be a row of the swizzle"),
         ];
         for (map, expected) in cases {
             let text = text(map, 0);

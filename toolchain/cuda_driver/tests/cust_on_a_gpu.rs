@@ -5,7 +5,7 @@ use cuda_driver::cust::device::Device;
 use cuda_driver::cust::memory::DeviceBuffer;
 use cuda_driver::cust::module::Module;
 use cuda_driver::{
-    Attribute, ElementType, L2Promotion, TensorMap2d, attribute, load,
+    Attribute, ElementType, L2Promotion, Swizzle, TensorMap2d, attribute, load,
     set_max_dynamic_shared_memory,
 };
 
@@ -54,6 +54,7 @@ fn the_wrappers_work_on_a_gpu() {
             box_width: (16 / element.bytes()) as u32,
             box_height: 64,
             l2_promotion: L2Promotion::Bytes128,
+            swizzle: Swizzle::None,
         };
         map.encode(buffer.as_device_ptr()).unwrap();
     }

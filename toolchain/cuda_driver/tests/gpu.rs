@@ -98,6 +98,7 @@ fn in_a_process_with_the_stand_in() {
     assert_eq!((*call, *status), ("cuFuncSetAttribute", 1));
     assert_eq!(error.to_string(), "cuFuncSetAttribute failed with CUDA error 1: from the library");
     assert_eq!(sums.read().unwrap(), [1.5, 2.5, 3.5]);
+    assert_eq!(gpu.milliseconds(|| gpu.wait()).unwrap(), 1.0);
 
     // SAFETY: they take nothing.
     let (failing, missing) = unsafe {

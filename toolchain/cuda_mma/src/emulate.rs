@@ -7,6 +7,7 @@ use half::f16;
 use thiserror::Error;
 
 pub mod dense;
+pub mod warpgroup;
 
 /// A register of every lane of a warp.
 pub type Lanes<T> = [T; LANES];

@@ -9,3 +9,4 @@ pub mod emulate;
 pub mod fragment;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod number;
+pub mod warpgroup;

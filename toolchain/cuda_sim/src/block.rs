@@ -3,12 +3,14 @@
 
 use crate::clock::{Agent, Clock, Space};
 use crate::config::{Config, LANES, Stats};
-use crate::fault::{Fault, FaultKind, Site};
+use crate::fault::{Fault, FaultKind};
 use crate::mbarrier::Barrier;
 use crate::memory::Memory;
 use crate::pending::{Arrival, Copy, OwnCopies, Store};
+use crate::products::{Part, Warpgroup};
 use crate::shadow::{Event, Proxy};
 use crate::shared_memory::SharedMemory;
+use crate::site::Site;
 use crate::statics::Static;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -45,6 +47,8 @@ pub(crate) enum State {
     BlockBarrier,
     /// Waits for a phase of the barrier at an address.
     Phase { at: u32, phase: i64 },
+    /// Waits until its warpgroup has issued products.
+    Products,
     /// Waits for its own `cp.async` copies.
     OwnCopies,
     /// Waits until its own groups of bulk copies to global memory, up to this one, have read their
@@ -67,6 +71,8 @@ pub(crate) struct Thread {
     pub mask: u32,
     /// Of the last collective.
     pub results: Results,
+    /// What it gives to the product of its warpgroup that it waits for.
+    pub part: Option<Box<Part>>,
     /// Its `cp.async` copies.
     pub own_copies: Option<OwnCopies>,
     /// Its bulk copies to global memory as an agent, and how many groups it has committed.
@@ -95,6 +101,8 @@ pub(crate) struct Block<'a> {
     /// Arrivals that wait for copies.
     pub arrivals: Vec<Arrival>,
     pub stores: Vec<Store>,
+    /// Those that have issued products, and the ones before them.
+    pub warpgroups: Vec<Warpgroup>,
     pub random: ChaCha8Rng,
     pub stats: Stats,
     /// Turns of the scheduler so far.
@@ -141,6 +149,7 @@ impl<'a> Block<'a> {
                 operands: [0; OPERANDS],
                 mask: u32::MAX,
                 results: [0; 8],
+                part: None,
                 own_copies: None,
                 own_stores: None,
                 waited_for_previous: false,
@@ -159,6 +168,7 @@ impl<'a> Block<'a> {
             copies: Vec::new(),
             arrivals: Vec::new(),
             stores: Vec::new(),
+            warpgroups: Vec::new(),
             random: ChaCha8Rng::seed_from_u64(0),
             stats: Stats::default(),
             time: 0,
@@ -413,6 +423,9 @@ impl<'a> Block<'a> {
         let waits_for = match self.threads[thread].state {
             State::Phase { at, phase } => self.barriers[&at].describe(at, phase),
             State::Counter { at, value } => self.describe_counter(at, value),
+            State::Products => {
+                "a product that not all four warps of the warpgroup issue".to_owned()
+            }
             _ => "the rest of its warp or block".to_owned(),
         };
         self.fail(thread, FaultKind::Deadlock { waits_for });

@@ -56,6 +56,13 @@ impl Epochs {
         }
     }
 
+    fn meet(&mut self, other: &Self) {
+        self.0.truncate(other.0.len());
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).min(*theirs);
+        }
+    }
+
     fn covers(&self, other: &Self) -> bool {
         let mine = self.0.iter().copied().chain(std::iter::repeat(0));
         other.0.iter().zip(mine).all(|(theirs, mine)| *theirs <= mine)
@@ -138,6 +145,24 @@ impl Clock {
     /// Starts an agent's next epoch.
     pub fn tick(&mut self, agent: Agent) {
         self.raise(agent, self.at(agent) + 1);
+    }
+
+    /// Forgets, as an agent of `block`, what `other` does not know of this block and its shared memory, and
+    /// all about others.
+    pub fn meet(&mut self, block: u32, other: &Self) {
+        self.own.meet(&other.own);
+        self.others = None;
+        let fenced = |clock: &Self| {
+            let known = clock.fenced[Space::Shared as usize].as_ref()?;
+            known.get(&block).map(Rc::clone)
+        };
+        let both = fenced(self).zip(fenced(other)).map(|(mut mine, theirs)| {
+            if !Rc::ptr_eq(&mine, &theirs) {
+                Rc::make_mut(&mut mine).meet(&theirs);
+            }
+            Rc::new(BTreeMap::from([(block, mine)]))
+        });
+        self.fenced = [both, None];
     }
 
     /// Learns all that `other` knows.

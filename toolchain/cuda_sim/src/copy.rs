@@ -8,7 +8,7 @@ use crate::lane::{when, with};
 use crate::pending::{Arrival, Copy, LATENCY, OwnCopies, Signal};
 use crate::shadow::{Event, Proxy};
 pub use crate::store::{bulk_store, commit_stores, fence_global, fence_shared, wait_stores_read};
-use crate::tensor_map::Run;
+use crate::tensor_map::{Run, Swizzle, swizzled};
 use rand::RngExt;
 
 impl Block<'_> {
@@ -207,7 +207,12 @@ fn tensor(to: u32, map: *const u8, at: &[i32], barrier: u32) {
         }
         let inner = i64::from(at[0]) * i64::from(map.element_bytes);
         aligned("a TMA box's inner coordinate times the element size", inner, 16)?;
-        let (bytes, runs) = (map.box_bytes(), map.runs(at));
+        let swizzle = map.swizzle;
+        if swizzle != Swizzle::None {
+            let pattern = 8 * swizzle.row_bytes();
+            aligned("the shared address of a swizzled TMA box", to.into(), pattern)?;
+        }
+        let (bytes, runs) = (map.box_bytes(), swizzled(map.runs(at), to, swizzle));
         block.issue(thread, to, bytes, runs, Signal::Barrier { at: barrier, phase })
     });
 }

@@ -2,10 +2,11 @@
 //! What a kernel can do wrong, and where it did.
 
 use crate::Chip;
+use crate::product_fault::ProductFault;
 use crate::refusal::Refusal;
+use crate::site::Site;
 use cuda_mma::emulate::Unordered;
 use std::fmt;
-use std::panic::Location;
 use thiserror::Error;
 
 /// A mistake of a kernel, found while it ran, or a launch that the driver refuses.
@@ -27,26 +28,6 @@ impl fmt::Display for Fault {
             FaultKind::Refused(_) => write!(f, "kernel {kernel}: {kind}"),
             _ => write!(f, "kernel {kernel}, {site}: {kind}"),
         }
-    }
-}
-
-/// A lane at a line of the kernel's source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Site {
-    /// Index of the block in the grid.
-    pub block: u32,
-    /// Index of the warp in the block.
-    pub warp: u32,
-    /// Index of the lane in the warp.
-    pub lane: u32,
-    /// The call of the device function.
-    pub location: &'static Location<'static>,
-}
-
-impl fmt::Display for Site {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { block, warp, lane, location } = self;
-        write!(f, "block {block}, warp {warp}, lane {lane}, at {location}")
     }
 }
 
@@ -144,9 +125,9 @@ pub enum FaultKind {
         /// Who does it, and in which line.
         other: Site,
     },
-    /// An access to bytes that an asynchronous copy uses, without having waited for the copy.
+    /// An access to bytes that an asynchronous copy or product uses, without having waited for it.
     #[error(
-        "missing wait: this {access} of {place} meets the asynchronous copy that {copy} issued; wait for its completion first"
+        "missing wait: this {access} of {place} meets the asynchronous copy or product that {copy} issued; wait for its completion first"
     )]
     MissingWait {
         /// What this access does.
@@ -329,6 +310,9 @@ pub enum FaultKind {
         /// The chip of the launch.
         chip: Chip,
     },
+    /// A mistake with asynchronous products.
+    #[error(transparent)]
+    Product(#[from] ProductFault),
     /// A wait for other blocks in a launch that need not run all blocks at once.
     #[error(
         "wait for other blocks: the launch is not cooperative, so that they may have to wait for this one to end"

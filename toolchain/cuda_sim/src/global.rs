@@ -130,6 +130,7 @@ fn read<T: Pod>(what: &'static str, at: *const T) -> T {
 #[track_caller]
 fn write<T: Pod>(what: &'static str, at: *mut T, value: T) {
     with(|block, thread| {
+        block.check_sums(thread, bytemuck::bytes_of(&value))?;
         block.memory.aligned(what, at as usize, size_of::<T>() as u32)?;
         block.check_previous(thread, at as usize, size_of::<T>(), Access::Write)?;
         let event = block.event(thread);

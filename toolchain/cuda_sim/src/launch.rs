@@ -4,9 +4,10 @@
 
 use crate::block::{Block, Common, State};
 use crate::config::{Config, LANES, Stats};
-use crate::fault::{Fault, FaultKind, Site};
+use crate::fault::{Fault, FaultKind};
 use crate::lane::Running;
 use crate::memory::Memory;
+use crate::site::Site;
 use crate::stack::{LaneStack, Watch};
 use corosensei::{Coroutine, CoroutineResult};
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -202,6 +203,7 @@ fn schedule(running: &Running<'_>, lanes: &mut [Lane], watches: &[Watch]) -> Tur
                 Ok(CoroutineResult::Return(())) => {
                     block.set_state(thread, State::Done);
                     block.check_own_copies(thread);
+                    block.check_own_products(thread);
                     block.check_divergence(thread);
                 }
                 Err(panic) => block.fail(thread, FaultKind::Panic(message(&*panic))),

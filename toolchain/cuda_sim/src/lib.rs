@@ -22,6 +22,7 @@
 //! | [`grid`] | overlapping launches: a kernel that starts the next one must wait for the one before |
 //! | [`math`] | multiply-add, rounding to tf32 |
 //! | [`matrix`], [`mma`] | collectives: executed when all 32 lanes have arrived |
+//! | [`wgmma`] | asynchronous products of a warpgroup: their sums may be used after a wait |
 //!
 //! These modules have the functions of `cuda_std`'s modules of the same names, which call them on a
 //! host target; outside of [`launch`] they panic. A new device function needs its counterpart here:
@@ -50,25 +51,32 @@ mod mbarrier;
 mod memory;
 pub mod mma;
 mod pending;
+mod product_fault;
+mod products;
 mod refusal;
 mod shadow;
 pub mod shared;
 mod shared_memory;
+mod site;
 mod stack;
 mod statics;
 mod store;
 mod tensor_map;
 pub mod thread;
 pub mod warp;
+mod warpgroup;
+pub mod wgmma;
 
 pub use buffer::Buffer;
 pub use chip::OnChip;
 pub use config::{Config, Stats};
 pub use cuda_chip::Chip;
-pub use fault::{Access, Fault, FaultKind, Place, Site};
+pub use fault::{Access, Fault, FaultKind, Place};
 pub use launch::{launch, only_blocks};
 pub use limits::{enter, resident_blocks};
 pub use memory::Memory;
+pub use product_fault::ProductFault;
 pub use refusal::Refusal;
 pub use shared::static_shared;
-pub use tensor_map::{TensorMap, TensorMapError};
+pub use site::Site;
+pub use tensor_map::{Swizzle, TensorMap, TensorMapError};

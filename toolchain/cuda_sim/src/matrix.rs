@@ -6,6 +6,7 @@ use crate::block::OPERANDS;
 use crate::config::LANES;
 use crate::fault::aligned;
 use crate::lane::{collective, with};
+use crate::products::is_mark;
 use half::{bf16, f16};
 
 /// `ldmatrix.x4`.
@@ -83,18 +84,21 @@ pub fn store_transposed_x2(row: u32, first: u32, second: u32) {
 
 /// `cvt.rn.f16x2.f32`.
 #[must_use]
+#[track_caller]
 pub fn pack_f16(low: f32, high: f32) -> u32 {
     pack(low, high, |value| f16::from_f32(value).to_bits())
 }
 
 /// `cvt.rn.bf16x2.f32`.
 #[must_use]
+#[track_caller]
 pub fn pack_bf16(low: f32, high: f32) -> u32 {
     pack(low, high, |value| bf16::from_f32(value).to_bits())
 }
 
 /// `cvt.rn.satfinite.bf16x2.f32`.
 #[must_use]
+#[track_caller]
 pub fn pack_finite_bf16(low: f32, high: f32) -> u32 {
     let finite = |bits: u16| if bits & 0x7fff == 0x7f80 { bits - 1 } else { bits };
     pack(low, high, |value| finite(bf16::from_f32(value).to_bits()))
@@ -107,8 +111,12 @@ pub fn upper_halves(low: u32, high: u32) -> u32 {
 }
 
 /// Two rounded numbers in a word; NaN becomes the canonical one of both types.
+#[track_caller]
 fn pack(low: f32, high: f32, bits: impl Fn(f32) -> u16) -> u32 {
     const NAN: u16 = 0x7fff;
+    if is_mark(low) || is_mark(high) {
+        with(|block, thread| block.check_sums(thread, bytemuck::bytes_of(&[low, high])));
+    }
     let round = |value: f32| u32::from(if value.is_nan() { NAN } else { bits(value) });
     round(low) | round(high) << 16
 }

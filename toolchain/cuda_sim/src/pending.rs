@@ -2,7 +2,7 @@
 //! Asynchronous copies under way, and what waits for them.
 
 use crate::clock::Agent;
-use crate::fault::Site;
+use crate::site::Site;
 use crate::tensor_map::Run;
 
 /// The most turns of the scheduler that a copy takes.

@@ -2,7 +2,8 @@
 //! Who last wrote and who since read each piece of a memory: finds accesses that nothing orders.
 
 use crate::clock::{Agent, Clock, Space};
-use crate::fault::{Access, FaultKind, Place, Site};
+use crate::fault::{Access, FaultKind, Place};
+use crate::site::Site;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

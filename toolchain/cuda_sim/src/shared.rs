@@ -62,6 +62,7 @@ pub fn store_v4(at: u32, words: [u32; 4]) {
     with(|block, thread| {
         aligned("the shared address of a 16-byte store", at.into(), 16)?;
         let event = block.event(thread);
+        block.check_sums(thread, bytemuck::bytes_of(&words))?;
         let clock = &block.threads[thread].clock;
         block.shared.write(at, bytemuck::bytes_of(&words), event, clock)
     });
@@ -73,6 +74,7 @@ pub fn store_v2(at: u32, words: [u32; 2]) {
     with(|block, thread| {
         aligned("the shared address of an 8-byte store", at.into(), 8)?;
         let event = block.event(thread);
+        block.check_sums(thread, bytemuck::bytes_of(&words))?;
         let clock = &block.threads[thread].clock;
         block.shared.write(at, bytemuck::bytes_of(&words), event, clock)
     });
@@ -84,6 +86,7 @@ pub fn store(at: u32, word: u32) {
     with(|block, thread| {
         aligned("the shared address of a 4-byte store", at.into(), 4)?;
         let event = block.event(thread);
+        block.check_sums(thread, &word.to_ne_bytes())?;
         block.shared.write(at, &word.to_ne_bytes(), event, &block.threads[thread].clock)
     });
 }

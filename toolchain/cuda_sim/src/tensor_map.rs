@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tensor maps: arrays in global memory from which TMA copies boxes.
 
+pub use cuda_mma::warpgroup::Swizzle;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -17,6 +18,8 @@ pub struct TensorMap {
     pub strides: Vec<u64>,
     /// Elements of the box along each dimension.
     pub box_dims: Vec<u32>,
+    /// How pieces of the box's rows change places in shared memory.
+    pub swizzle: Swizzle,
 }
 
 /// Why a tensor map cannot be made.
@@ -86,6 +89,9 @@ impl TensorMap {
         if !inner.is_multiple_of(16) {
             return fail("the box's inner dimension in bytes", inner.into(), "a multiple of 16");
         }
+        if self.swizzle != Swizzle::None && inner != self.swizzle.row_bytes() {
+            return fail("the box's inner dimension in bytes", inner.into(), "a swizzled row");
+        }
         Ok(())
     }
 
@@ -129,4 +135,23 @@ impl TensorMap {
         }
         runs
     }
+}
+
+/// The pieces of a box that goes to an address, each where the swizzle has it.
+pub(crate) fn swizzled(runs: Vec<Run>, to: u32, swizzle: Swizzle) -> Vec<Run> {
+    if swizzle == Swizzle::None {
+        return runs;
+    }
+    let mut pieces = Vec::new();
+    for Run { bytes, source } in runs {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            let end = bytes.end.min((at / 16 + 1) * 16);
+            let start = (swizzle.apply(to + at as u32) - to) as usize;
+            let source = source.map(|source| source + at - bytes.start);
+            pieces.push(Run { bytes: start..start + end - at, source });
+            at = end;
+        }
+    }
+    pieces
 }

@@ -2,8 +2,8 @@
 //! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
 
 use cuda_sim::{
-    Buffer, Chip, Config, Memory, OnChip as _, TensorMap, barrier, copy, global, grid, launch,
-    math, matrix, mma, shared, thread, warp,
+    Buffer, Chip, Config, Memory, OnChip as _, Swizzle, TensorMap, barrier, copy, global, grid,
+    launch, math, matrix, mma, shared, thread, warp,
 };
 
 const SHAPE: Config = Config {
@@ -539,6 +539,7 @@ fn boxes_are_zero_outside_of_the_array() {
         dims: vec![16, 4],
         strides: vec![64],
         box_dims: vec![8, 2],
+        swizzle: Swizzle::None,
     };
     let map = memory.tensor_map(map).unwrap();
     let shape = Config { threads: 32, ..SHAPE };
@@ -661,7 +662,7 @@ fn masks_may_overlap() {
         }
     });
     assert_eq!(got[..3], [12, 13_010, 11]);
-    let chain = |lane| {
+    let chain = |lane: u32| {
         let before = if lane > 8 { 100 + lane - 1 } else { 0 };
         1000 * before + if lane < 15 { lane + 1 } else { 0 }
     };

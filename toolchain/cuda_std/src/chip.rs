@@ -46,3 +46,18 @@ pub const fn is_sm_90() -> bool {
 pub fn is_sm_90() -> bool {
     current().number() >= 90
 }
+
+/// Whether it is Hopper and nothing else (sm_90a): with products of warpgroups ([`crate::wgmma`]).
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+#[must_use]
+pub const fn is_sm_90a() -> bool {
+    matches!(current(), Chip::Sm90a)
+}
+
+/// Whether it is Hopper and nothing else (sm_90a): with products of warpgroups ([`crate::wgmma`]).
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn is_sm_90a() -> bool {
+    matches!(current(), Chip::Sm90a)
+}

@@ -13,6 +13,7 @@
 //! | [`copy`] | asynchronous copies: `cp.async`, bulk rows, TMA boxes |
 //! | [`matrix`] | `ldmatrix`, `movmatrix`, packing of pairs |
 //! | [`mma`] | matrix multiply-accumulate, sparse and dense |
+//! | [`wgmma`] | asynchronous products of four warps, dense and sparse |
 //! | [`math`] | multiply-add, rounding to tf32 |
 //! | [`splice`] | places for instructions that come when a kernel is loaded |
 //!
@@ -234,6 +235,7 @@ pub mod shared;
 pub mod splice;
 pub mod thread;
 pub mod warp;
+pub mod wgmma;
 
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]

@@ -20,6 +20,8 @@ const FAIL: usize = 2;
 /// What is allocated, loaded and retained, and not given back.
 pub static LIVE: AtomicU32 = AtomicU32::new(0);
 static MOST_SHARED: AtomicU32 = AtomicU32::new(48 << 10);
+/// How many events were made.
+static EVENTS: AtomicU32 = AtomicU32::new(1);
 /// The failure of a kernel, which the next call reports.
 static FAILED: AtomicU32 = AtomicU32::new(0);
 /// The context that is current, or 0.
@@ -223,6 +225,40 @@ unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) -> u3
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemsetD8_v2(to: u64, byte: u8, count: usize) -> u32 {
     unsafe { (to as *mut u8).write_bytes(byte, count) };
+    status()
+}
+
+/// An event is a number: how many were made before.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuEventCreate(event: *mut Handle, _flags: u32) -> u32 {
+    LIVE.fetch_add(1, Relaxed);
+    unsafe { *event = EVENTS.fetch_add(1, Relaxed) as usize as Handle };
+    status()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventDestroy_v2(_event: Handle) -> u32 {
+    LIVE.fetch_sub(1, Relaxed);
+    status()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventRecord(_event: Handle, _stream: Handle) -> u32 {
+    status()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuEventSynchronize(_event: Handle) -> u32 {
+    status()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuEventElapsedTime(
+    milliseconds: *mut f32,
+    start: Handle,
+    end: Handle,
+) -> u32 {
+    unsafe { *milliseconds = (end as usize - start as usize) as f32 };
     status()
 }
 

@@ -333,6 +333,7 @@ fn map(memory: &mut Memory) -> Result<*const u8, TensorMapError> {
         dims: vec![64, 4],
         strides: vec![128],
         box_dims: vec![16, 2],
+        swizzle: Swizzle::None,
     })
 }
 

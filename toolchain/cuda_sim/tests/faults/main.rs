@@ -2,7 +2,7 @@
 //! One tiny kernel for each kind of mistake: it is reported, at its line, in every interleaving.
 
 use cuda_sim::{
-    Access, Buffer, Chip, Config, Fault, FaultKind, Memory, OnChip as _, Place, TensorMap,
+    Access, Buffer, Chip, Config, Fault, FaultKind, Memory, OnChip as _, Place, Swizzle, TensorMap,
     TensorMapError, barrier, copy, global, grid, launch, matrix, mma, shared, thread, warp,
 };
 
@@ -63,6 +63,7 @@ mod launches;
 mod masks;
 mod memory;
 mod order;
+mod products;
 mod proxies;
 
 #[test]

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The asynchronous products of a block's warpgroups: issued by warps, executed when all four have.
+
+use crate::block::Block;
+use crate::config::LANES;
+use crate::fault::FaultKind;
+use crate::product_fault::ProductFault;
+use crate::products::{Left, Part, Product, WARPS, Warpgroup};
+use crate::shadow::{Event, Proxy};
+use crate::site::Site;
+use cuda_mma::emulate::warpgroup::{column, multiply};
+use cuda_mma::warpgroup::{self, Descriptor, Factor, WarpgroupMma};
+use std::rc::Rc;
+
+impl Block<'_> {
+    /// The warpgroup of a warp.
+    fn warpgroup(&mut self, warp: usize) -> Result<&mut Warpgroup, FaultKind> {
+        let at = warp / WARPS;
+        if self.threads.len() / LANES < WARPS * (at + 1) {
+            return Err(ProductFault::NoWarpgroup { warps: self.threads.len() / LANES }.into());
+        }
+        while self.warpgroups.len() <= at {
+            let agent = self.new_agent();
+            let warps = Default::default();
+            self.warpgroups.push(Warpgroup { agent, products: Vec::new(), warps });
+        }
+        Ok(&mut self.warpgroups[at])
+    }
+
+    /// `wgmma.fence` by a warp.
+    pub fn fence_products(&mut self, warp: usize) -> Result<(), FaultKind> {
+        self.warpgroup(warp)?.warps[warp % WARPS].fenced = true;
+        Ok(())
+    }
+
+    /// `wgmma.commit_group` by a warp.
+    pub fn commit_products(&mut self, warp: usize) -> Result<(), FaultKind> {
+        let warp = &mut self.warpgroup(warp)?.warps[warp % WARPS];
+        warp.groups += 1;
+        warp.committed = warp.issued;
+        Ok(())
+    }
+
+    /// A product by a warp whose lanes have given their parts; its number.
+    pub fn issue_product(&mut self, warp: usize) -> Result<usize, (usize, FaultKind)> {
+        let first = warp * LANES;
+        let parts: Vec<Part> = (first..first + LANES)
+            .map(|thread| *self.threads[thread].part.take().expect("each lane has given its part"))
+            .collect();
+        let fail = |lane: usize, fault: ProductFault| (lane, FaultKind::from(fault));
+        if let Some(lane) = parts.iter().position(|part| part.common() != parts[0].common()) {
+            let other = self.site(first);
+            return Err(fail(lane, ProductFault::Disagree { other }));
+        }
+        let (site, mut clock) = (self.site(first), self.threads[first].clock.clone());
+        for lane in 1..LANES {
+            clock.meet(self.index, &self.threads[first + lane].clock);
+        }
+        let group = self.warpgroup(warp).map_err(|kind| (0, kind))?;
+        let in_group = warp % WARPS;
+        for (lane, part) in parts.iter().enumerate() {
+            group.check_registers(in_group, part).map_err(|fault| fail(lane, fault))?;
+        }
+        let number = group.warps[in_group].issued;
+        group.warps[in_group].issued += 1;
+        let epoch = group.warps[in_group].groups + 1;
+        if group.products.len() == number {
+            let mma = parts[0].mma;
+            let parts = vec![None; warpgroup::LANES];
+            let clock = clock.clone();
+            group.products.push(Product {
+                mma,
+                parts,
+                issued: 0,
+                group: epoch,
+                site,
+                clock,
+                sums: None,
+            });
+        } else {
+            let product = &mut group.products[number];
+            let before = product.parts.iter().flatten().next().expect("a warp has issued it");
+            if before.common() != parts[0].common() || product.group != epoch {
+                return Err(fail(0, ProductFault::Disagree { other: product.site }));
+            }
+            product.clock.meet(site.block, &clock);
+        }
+        let product = &mut group.products[number];
+        for (lane, part) in parts.into_iter().enumerate() {
+            product.parts[in_group * LANES + lane] = Some(part);
+        }
+        product.issued += 1;
+        if product.issued == WARPS {
+            self.execute(warp / WARPS, number, site).map_err(|kind| (0, kind))?;
+        }
+        Ok(number)
+    }
+
+    /// Reads the operands of a product and computes its sums.
+    fn execute(&mut self, group: usize, number: usize, site: Site) -> Result<(), FaultKind> {
+        let group = &mut self.warpgroups[group];
+        let Product { group: epoch, clock, .. } = &group.products[number];
+        let (agent, epoch, proxy) = (group.agent, *epoch, Proxy::Async);
+        let event = Event { site, agent, epoch, asynchronous: true, proxy };
+        let parts: Vec<&Part> = group.products[number].parts.iter().flatten().collect();
+        let (mma, left, right, _) = parts[0].common();
+        let mut read = |tile: Descriptor, rows: usize, row_bytes: usize, factor: Factor| {
+            check_tile(tile, row_bytes as u32)?;
+            let mut values = Vec::with_capacity(rows * row_bytes / factor.bytes());
+            for row in 0..rows as u32 {
+                for byte in (0..row_bytes as u32).step_by(16) {
+                    let at = tile.at(row, byte);
+                    self.shared.check_read(at, 16, event, clock)?;
+                    let piece = self.shared.copy_out(at, 16);
+                    values.extend(piece.chunks(factor.bytes()).map(|bytes| {
+                        let bits =
+                            bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u32::from(byte));
+                        factor.value(bits)
+                    }));
+                }
+            }
+            Ok::<_, FaultKind>(values)
+        };
+        let kept = match left {
+            Some(tile) => read(tile, warpgroup::M, 32, mma.a)?,
+            None => kept_in_registers(mma, &parts),
+        };
+        let b = read(right, mma.n, mma.k() * mma.b.bytes(), mma.b)?;
+        let a = with_columns(mma, kept, &parts)?;
+        // Where C is the sums of a product before, the registers hold its marks.
+        let mut d = vec![0.0; warpgroup::M * mma.n];
+        let inputs: Vec<Vec<f32>> =
+            (0..warpgroup::LANES).map(|lane| group.values(lane, &parts[lane].sums)).collect();
+        let place = |lane, word| {
+            let (row, column) = warpgroup::d(lane, word);
+            row * mma.n + column
+        };
+        for (lane, sums) in inputs.iter().enumerate() {
+            for (word, &sum) in sums.iter().enumerate() {
+                d[place(lane, word)] = sum;
+            }
+        }
+        multiply(mma, &a, &b, &mut d);
+        let of_lane = |lane| (0..mma.d_words()).map(|word| d[place(lane, word)]).collect();
+        let sums = (0..warpgroup::LANES).map(of_lane).collect();
+        let before = group.find(parts[0].sums[0]).map(|(product, _)| product);
+        group.products[number].sums = Some(Rc::new(sums));
+        group.products[number].parts = Vec::new();
+        if let Some(before) = before {
+            // No register has its marks any more.
+            group.products[before].sums = None;
+        }
+        Ok(())
+    }
+
+    /// Whether all products of a warp's groups but the `newest` have been executed.
+    pub fn has_products(&mut self, warp: usize, newest: u32) -> Result<bool, FaultKind> {
+        let group = self.warpgroup(warp)?;
+        let last = group.warps[warp % WARPS].groups.saturating_sub(newest);
+        // All warps issue in one order: who has issued a product has issued those before it.
+        let count = group.products.partition_point(|product| product.group <= last);
+        Ok(count == 0 || group.products[count - 1].issued == WARPS)
+    }
+
+    /// Ends a thread's wait for all groups but the `newest`: its registers get the sums that are done.
+    pub fn take_products(&mut self, thread: usize, newest: u32, sums: &mut [f32]) {
+        let (warp, lane) = (thread / LANES, thread % (LANES * WARPS));
+        let group = &mut self.warpgroups[warp / WARPS];
+        let last = group.warps[warp % WARPS].groups.saturating_sub(newest);
+        let committed = group.warps[warp % WARPS].committed;
+        for sum in sums {
+            let Some((number, word)) = group.find(*sum) else { continue };
+            let product = &group.products[number];
+            if product.group <= last
+                && number < committed
+                && let Some(done) = &product.sums
+            {
+                *sum = done[lane][word];
+                group.warps[warp % WARPS].fenced = false;
+            }
+        }
+        let waited = &mut group.warps[warp % WARPS].waited;
+        *waited = last.max(*waited);
+        let agent = group.agent;
+        self.threads[thread].clock.raise(agent, last);
+    }
+
+    /// Reports numbers that are the sums of a product which the thread has not waited for.
+    pub fn check_sums(&self, thread: usize, bytes: &[u8]) -> Result<(), FaultKind> {
+        let Some(group) = self.warpgroups.get(thread / LANES / WARPS) else { return Ok(()) };
+        let warp = &group.warps[thread / LANES % WARPS];
+        for word in bytes.chunks_exact(4) {
+            let number = f32::from_ne_bytes(word.try_into().expect("4 bytes"));
+            let Some((number, _)) = group.find(number) else { continue };
+            let site = group.products[number].site;
+            let missing = if number < warp.committed { "wait" } else { "commit and wait" };
+            return Err(ProductFault::TooEarly { product: site, missing }.into());
+        }
+        Ok(())
+    }
+
+    /// Reports a thread that returns without a wait for its warp's products.
+    pub fn check_own_products(&mut self, thread: usize) {
+        let Some(group) = self.warpgroups.get(thread / LANES / WARPS) else { return };
+        let warp = &group.warps[thread / LANES % WARPS];
+        let missing = if warp.committed < warp.issued {
+            "commit and wait"
+        } else if warp.waited < warp.groups && warp.issued > 0 {
+            "wait"
+        } else {
+            return;
+        };
+        let product = group.products[warp.issued - 1].site;
+        self.fail(thread, ProductFault::Unfinished { product, missing }.into());
+    }
+}
+
+/// A's kept values, row by row, from the lanes' registers.
+fn kept_in_registers(mma: WarpgroupMma, parts: &[&Part]) -> Vec<f64> {
+    let mut values = vec![0.0; warpgroup::M * mma.kept()];
+    for (lane, part) in parts.iter().enumerate() {
+        let Left::Registers(words) = part.left else { unreachable!("all lanes agree") };
+        for (w, word) in words.into_iter().enumerate() {
+            for i in 0..mma.a.per_word() {
+                let (row, column) = mma.a(lane, w, i);
+                let bits = word >> (8 * mma.a.bytes() * i);
+                values[row * mma.kept() + column] = mma.a.value(bits);
+            }
+        }
+    }
+    values
+}
+
+/// A's kept values with the columns at which they stand.
+fn with_columns(
+    mma: WarpgroupMma,
+    kept: Vec<f64>,
+    parts: &[&Part],
+) -> Result<Vec<(f64, usize)>, FaultKind> {
+    let each = |(at, value): (usize, f64)| {
+        let (row, at) = (at / mma.kept(), at % mma.kept());
+        if !mma.sparse {
+            return Ok((value, at));
+        }
+        let bits = |kept| {
+            let (lane, bit) = mma.metadata(row, kept);
+            let part = parts[lane + 2 * parts[lane].selector as usize];
+            part.metadata >> bit
+        };
+        Ok((value, column(mma, row, at, bits)?))
+    };
+    kept.into_iter().enumerate().map(each).collect()
+}
+
+/// Refuses an operand that does not lie as its descriptor says.
+fn check_tile(tile: Descriptor, row_bytes: u32) -> Result<(), FaultKind> {
+    let width = tile.swizzle().row_bytes();
+    let column = if width == 16 { 0 } else { tile.address() % width };
+    let is_inside = width == 16 || column + row_bytes <= width;
+    // A pattern of swizzled rows repeats after eight of them, at multiples of their size.
+    let is_aligned = width == 16 || tile.address() % (8 * width) == column;
+    if is_inside && is_aligned {
+        Ok(())
+    } else {
+        let (address, swizzle) = (tile.address(), width);
+        Err(ProductFault::Tile { address, swizzle, row_bytes }.into())
+    }
+}
