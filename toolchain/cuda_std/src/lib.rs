@@ -108,7 +108,7 @@ pub use glam;
 /// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
 /// __shared_TILE::Place::new()[0].write(1.0);
 /// ```
-/// ```compile_fail,E0423
+/// ```compile_fail,E0603
 /// # use core::mem::MaybeUninit;
 /// #[cuda_std::address_space(shared)]
 /// static mut TILE: [MaybeUninit<f32>; 16] = [MaybeUninit::uninit(); 16];
