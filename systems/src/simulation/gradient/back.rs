@@ -155,6 +155,9 @@ impl Route {
     /// # Errors
     /// As [`Simulation::step`], of both.
     pub fn back(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
+        if self.steps == 0 {
+            return Ok(());
+        }
         let last = self.last();
         self.restore(back, last, self.lag + last - 1)?;
         let Some(end) = self.end else { return Ok(()) };
@@ -338,9 +341,9 @@ impl Route {
         Ok(())
     }
 
-    /// Steps of the last unit.
+    /// Steps of the last unit; none of no steps.
     fn last(&self) -> usize {
-        self.steps - (self.units() - 1) * self.plan.unit
+        self.steps - self.units().saturating_sub(1) * self.plan.unit
     }
 }
 

@@ -121,7 +121,7 @@ impl Simulation {
         let span = (first, steps);
         let plain = Adjoint::new(&system, &by, span, &Misfit::unsaid(&system, steps))?;
         let mut route = None;
-        if plain.given.is_empty() || steps == 0 {
+        if plain.given.is_empty() {
             self.step(steps)?;
         } else {
             let types = (keeping, plain.system.dtype());

@@ -250,3 +250,17 @@ fn rows_of_totals_leave_a_gradient_what_it_is() {
         }
     }
 }
+
+/// Of no steps the gradient is that of what receivers record of the start.
+#[test]
+fn a_gradient_of_no_steps_reads_present_values() {
+    let line = Description::new(&[4]).dtype(Dtype::F64);
+    let line = line.field(FieldText::new("u", "3 + x", "u/2")).receiver_of("u^2", &[0]);
+    let mut simulation = Simulation::of(&of(&line)).build().unwrap();
+    let found = simulation.gradient(0, &GradientBy::default(), |after| {
+        assert_eq!(after.records()[0][1], 9.0);
+        Ok(Cotangents { fields: Vec::new(), records: vec![vec![1.0]] })
+    });
+    let found: Vec<f64> = values(&found.unwrap().start[0].1).collect();
+    assert_eq!(found, [6.0, 0.0, 0.0, 0.0]);
+}
