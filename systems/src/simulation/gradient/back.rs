@@ -49,7 +49,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// One over so many steps from the present one on, of a simulation whose adjoint reads these values, and is of this type.
+    /// One over so many steps from the present one on, of a simulation whose adjoint, which is this system, reads these values.
     ///
     /// # Errors
     /// Not one state fits; there is no room where states are to be kept; what is asked for makes no sense.
@@ -57,7 +57,7 @@ impl Route {
         of: &mut Simulation,
         given: &[Given],
         steps: usize,
-        (by, adjoint): (&GradientBy, Dtype),
+        (by, adjoint): (&GradientBy, &System),
     ) -> Result<Self, Error> {
         let mut fields: Vec<String> = given.iter().map(|given| given.field.clone()).collect();
         fields.sort_unstable();
@@ -71,22 +71,23 @@ impl Route {
             |count: usize, dtype: Dtype| count as u128 * points as u128 * dtype.bytes() as u128;
         let (one, of_step) = (bytes(system.arrays(), dtype), bytes(fields.len(), rounded));
         // On a device nothing is made of another type.
-        let stays = rounded == dtype && adjoint.stored() == dtype;
+        let stays = rounded == dtype && adjoint.dtype().stored() == dtype;
         let place = settled(of, &by.place, stays)?;
         let one_run = Plan::bytes_of_one_run(steps, (one, of_step));
-        let most = most_bytes(of, (by.memory, &place), one_run)?;
-        let plan = Plan::new(steps, (one, of_step), u128::from(most.0));
+        let one_run = one_run + Plan::bytes_besides(lag, (one, of_step));
+        let beside = bytes(adjoint.arrays() + adjoint.coefficients.len(), adjoint.dtype().stored());
+        let most = most_bytes(of, (by.memory, &place), (one_run, beside))?;
+        let plan = Plan::within((steps, lag), (one, of_step), u128::from(most.0));
         let plan = plan.ok_or_else(|| {
             memory::short("a state of the system, which a gradient keeps,", one, most)
         })?;
-        let times = lag + plan.unit.min(steps) + 1;
+        let times = plan.times(steps, lag);
         let values = Tape::new(
             room(of, &place, times as u128 * of_step)?,
             (points, rounded),
             (times, fields.len()),
         );
-        // With that after all steps, to which the simulation returns.
-        let count = if plan.states == 0 { 0 } else { plan.states + 1 };
+        let count = plan.places();
         let states = Tape::new(
             room(of, &place, count as u128 * one)?,
             (points, dtype),
