@@ -213,6 +213,14 @@ pub trait StepSession: Session {
         take_kept(self, array, from)
     }
 
+    /// A copy of values that it kept, in this machine's memory.
+    ///
+    /// # Errors
+    /// The device refuses, or a file cannot be read.
+    fn read_kept(&mut self, from: &Kept) -> Result<problem::Values, Error> {
+        Ok(from.values()?.into_owned())
+    }
+
     /// Waits until all that was kept is there.
     ///
     /// # Errors

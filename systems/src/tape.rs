@@ -126,6 +126,28 @@ impl Tape {
         &mut self.kept[time * self.arrays..][..self.arrays]
     }
 
+    /// Whether it lies in the memory of a device.
+    pub fn is_on_device(&self) -> bool {
+        self.kept.iter().any(|kept| matches!(kept, Kept::OnDevice(..)))
+    }
+
+    /// Has all that lies in the memory of a device lie in this machine's, as it is read there, and gives that memory back.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn bring(
+        &mut self,
+        mut read: impl FnMut(&Kept) -> Result<Values, Error>,
+    ) -> Result<(), Error> {
+        for kept in &mut self.kept {
+            if matches!(kept, Kept::OnDevice(..)) {
+                *kept = Kept::Here(Some(read(kept)?));
+            }
+        }
+        self._room = Room::Here;
+        Ok(())
+    }
+
     /// Has what was at two times change places.
     pub fn swap(&mut self, one: usize, other: usize) {
         for array in 0..self.arrays {

@@ -149,7 +149,7 @@ impl Simulation {
             true => {
                 let mut back = back.build()?;
                 match &mut route {
-                    Some(route) => route.give_end(&mut back)?,
+                    Some(route) => route.give_end(self, &mut back)?,
                     None => back.step(1)?,
                 }
                 for (name, grid) in inputs {
