@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tempfile::TempDir;
 
 use compute::device::Memory;
-use problem::values::Element;
+use problem::values::{Element, first_not_finite};
 use problem::{Dtype, Error, Values, with_dtype, with_values};
 
 /// Where values are kept.
@@ -72,6 +72,21 @@ impl Kept {
             }
             Self::OnDevice(..) => unreachable!("a session of a device reads them itself"),
         }
+    }
+}
+
+/// Makes sure that values which were rounded to a type of fewer bytes are finite in it.
+///
+/// # Errors
+/// One is not.
+pub fn check_rounded<T: Element>(values: &[T], own: Dtype, to: Dtype) -> Result<(), Error> {
+    match first_not_finite(values).filter(|_| to.bytes() < own.bytes()) {
+        None => Ok(()),
+        Some((index, value)) => Err(Error::Gradient {
+            reason: format!(
+                "states are kept as {to}, in which the value of point {index} (in C order) is {value}: keep them as a type of a wider range"
+            ),
+        }),
     }
 }
 

@@ -11,10 +11,10 @@ use crate::adjoint::schedule::{Plan, first_kept};
 use crate::checked::System;
 use crate::simulation::equations::{Passed, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
-use crate::tape::{Move, Tape, Taping, Way};
+use crate::tape::{Move, Tape, Taping, Way, check_rounded};
 use problem::memory;
 use problem::observe::ArrayName;
-use problem::{Clock, Dtype, Error, Grid};
+use problem::{Clock, Dtype, Error, Grid, with_values};
 
 /// A state that is kept.
 #[derive(Clone, Copy)]
@@ -332,7 +332,10 @@ impl Route {
             }
             Form::Sum(sum) => {
                 let name = sum.name().to_owned();
-                to[0].put(sum.field(&name)?.values.cast(dtype))
+                let values = sum.field(&name)?.values;
+                let (own, rounded) = (values.dtype(), values.cast(dtype));
+                with_values!(&rounded, values => check_rounded(values, own, dtype))?;
+                to[0].put(rounded)
             }
         }
     }

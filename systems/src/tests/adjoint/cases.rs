@@ -264,3 +264,20 @@ fn a_gradient_of_no_steps_reads_present_values() {
     let found: Vec<f64> = values(&found.unwrap().start[0].1).collect();
     assert_eq!(found, [6.0, 0.0, 0.0, 0.0]);
 }
+
+/// A derivative of a value that is infinite as it is kept may be 0.
+#[test]
+fn values_that_are_infinite_as_they_are_kept_are_refused() {
+    let line = Description::new(&[4]).dtype(Dtype::F64);
+    let line = of(&line.field(FieldText::new("u", "1e5", "1/u")));
+    for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
+        let found = |rounded: Dtype| {
+            let by = GradientBy { rounded: Some(rounded), ..GradientBy::default() };
+            let mut simulation = Simulation::of(&line).engine(engine).build().unwrap();
+            simulation.gradient(1, &by, |after| Ok(half_squares(after).1))
+        };
+        let error = found(Dtype::F16).unwrap_err().to_string();
+        assert!(error.contains("kept as f16"), "{error}");
+        assert!(found(Dtype::Bf16).is_ok());
+    }
+}
