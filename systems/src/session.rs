@@ -13,10 +13,10 @@ use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
 use super::reduced;
-use super::tape::{Kept, Taping, Way};
+use super::tape::{Kept, Taping, Way, check_rounded};
 use compute::device::{DeviceArray, DeviceGrid, Memory};
 use compute::engine::{Session, State};
-use problem::{Clock, Dtype, Error, Grid, Jump, Region, Shape};
+use problem::{Clock, Dtype, Error, Grid, Jump, Region, Shape, with_values};
 
 /// How many steps were taken at once by Fourier transforms.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,6 +213,14 @@ pub trait StepSession: Session {
         take_kept(self, array, from)
     }
 
+    /// A copy of values that it kept, in this machine's memory.
+    ///
+    /// # Errors
+    /// The device refuses, or a file cannot be read.
+    fn read_kept(&mut self, from: &Kept) -> Result<problem::Values, Error> {
+        Ok(from.values()?.into_owned())
+    }
+
     /// Waits until all that was kept is there.
     ///
     /// # Errors
@@ -282,7 +290,9 @@ pub fn keep<S: StepSession + ?Sized>(
     dtype: Dtype,
 ) -> Result<(), Error> {
     let whole = Region::whole(session.shape());
-    to.put(session.read(array, State::Now, whole)?.cast(dtype))
+    let rounded = session.read(array, State::Now, whole)?.cast(dtype);
+    with_values!(&rounded, values => check_rounded(values, session.dtype(), dtype))?;
+    to.put(rounded)
 }
 
 /// Takes values that were kept by way of this machine's memory.

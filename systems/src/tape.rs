@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tempfile::TempDir;
 
 use compute::device::Memory;
-use problem::values::Element;
+use problem::values::{Element, first_not_finite};
 use problem::{Dtype, Error, Values, with_dtype, with_values};
 
 /// Where values are kept.
@@ -75,6 +75,21 @@ impl Kept {
     }
 }
 
+/// Makes sure that values which were rounded to a type of fewer bytes are finite in it.
+///
+/// # Errors
+/// One is not.
+pub fn check_rounded<T: Element>(values: &[T], own: Dtype, to: Dtype) -> Result<(), Error> {
+    match first_not_finite(values).filter(|_| to.bytes() < own.bytes()) {
+        None => Ok(()),
+        Some((index, value)) => Err(Error::Gradient {
+            reason: format!(
+                "states are kept as {to}, in which the value of point {index} (in C order) is {value}: keep them as a type of a wider range"
+            ),
+        }),
+    }
+}
+
 /// Where a tape is, with the memory for it.
 pub enum Room {
     Here,
@@ -124,6 +139,28 @@ impl Tape {
     /// The arrays at a time, by its number.
     pub fn at(&mut self, time: usize) -> &mut [Kept] {
         &mut self.kept[time * self.arrays..][..self.arrays]
+    }
+
+    /// Whether it lies in the memory of a device.
+    pub fn is_on_device(&self) -> bool {
+        self.kept.iter().any(|kept| matches!(kept, Kept::OnDevice(..)))
+    }
+
+    /// Has all that lies in the memory of a device lie in this machine's, as it is read there, and gives that memory back.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn bring(
+        &mut self,
+        mut read: impl FnMut(&Kept) -> Result<Values, Error>,
+    ) -> Result<(), Error> {
+        for kept in &mut self.kept {
+            if matches!(kept, Kept::OnDevice(..)) {
+                *kept = Kept::Here(Some(read(kept)?));
+            }
+        }
+        self._room = Room::Here;
+        Ok(())
     }
 
     /// Has what was at two times change places.

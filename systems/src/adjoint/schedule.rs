@@ -28,6 +28,41 @@ impl Plan {
         plans.min_by_key(|plan| plan.steps_again(steps))
     }
 
+    /// As [`Plan::new`], where everything that is kept counts: values before each step of a unit, after it and so many times before it, and
+    /// beside states that after all steps. A plan of one state and units of one step is made as soon as one state fits.
+    #[must_use]
+    pub fn within(
+        (steps, lag): (usize, usize),
+        (state, of_step): (u128, u128),
+        bytes: u128,
+    ) -> Option<Self> {
+        let left = bytes.saturating_sub(Self::bytes_besides(lag, (0, of_step)));
+        let whole = Self::new(steps, (state, of_step), left);
+        if whole.is_some_and(|plan| plan.states == 0) {
+            return whole;
+        }
+        let left = left.saturating_sub(state).max(state.min(bytes));
+        Self::new(steps, (state, of_step), left)
+    }
+
+    /// What is kept besides the states and the values before each step of a unit but one.
+    #[must_use]
+    pub fn bytes_besides(lag: usize, (state, of_step): (u128, u128)) -> u128 {
+        (lag as u128 + 2) * of_step + state
+    }
+
+    /// How many times there are on a tape.
+    #[must_use]
+    pub fn times(&self, steps: usize, lag: usize) -> usize {
+        lag + self.unit.min(steps) + 1
+    }
+
+    /// How many states have a place: with that after all steps, to which the simulation returns.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        if self.states == 0 { 0 } else { self.states + 1 }
+    }
+
     /// With about how many bytes each step is taken again once, and no more: of a state for each of so many units as there are steps in one.
     #[must_use]
     pub fn bytes_of_one_run(steps: usize, (state, of_step): (u128, u128)) -> u128 {
@@ -126,6 +161,26 @@ mod tests {
             assert!(bytes <= one_run, "{steps}: {once:?}");
             assert_eq!(plan(steps as u128 * of_step), Some(Plan { unit: steps, states: 0 }));
             assert_eq!(plan(state - 1).is_none(), steps > 1);
+        }
+    }
+
+    /// All that is kept takes no more than is given, if that is enough for one state, units of one step and what is kept besides.
+    #[test]
+    fn plans_take_no_more_than_they_are_given() {
+        for (steps, lag, state, of_step) in
+            [(200, 0, 12, 8), (37, 2, 5, 5), (2, 1, 3, 1), (0, 1, 3, 1)]
+        {
+            let least = state + Plan::bytes_besides(lag, (state, of_step));
+            for bytes in state..least + 2 * steps as u128 * of_step {
+                let plan = Plan::within((steps, lag), (state, of_step), bytes).unwrap();
+                let taken =
+                    plan.times(steps, lag) as u128 * of_step + plan.places() as u128 * state;
+                assert!(taken <= bytes.max(least), "{steps}: {plan:?} of {bytes} takes {taken}");
+            }
+            assert_eq!(
+                Plan::within((steps, lag), (state, of_step), state - 1).is_none(),
+                steps > 2
+            );
         }
     }
 

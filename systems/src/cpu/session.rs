@@ -11,7 +11,7 @@ use crate::expression::Array;
 use crate::places::Places;
 use crate::reduced;
 use crate::session::{self, StepSession};
-use crate::tape::Kept;
+use crate::tape::{Kept, check_rounded};
 use compute::engine::cpu::padded::Padded;
 use compute::engine::cpu::time_copies;
 use compute::engine::{Session, State};
@@ -116,6 +116,7 @@ impl<T: Stored> StepSession for OnCpu<T> {
             let before = own.take().and_then(E::take).filter(|before| before.len() == points);
             let mut values: Vec<E> = before.unwrap_or_else(|| bytemuck::zeroed_vec(points));
             padded.give(&mut values, |value| E::from_f64(value.to_f64()));
+            check_rounded(&values, self.cpu.system.dtype, dtype)?;
             *own = Some(E::wrap(values));
         });
         Ok(())

@@ -216,6 +216,11 @@ impl Target for OnDevice {
         self.gpu.copy_rows((from, rows.packed(start)), (&self.arrays[array], rows))
     }
 
+    fn read_packed(&self, (from, start): (&Memory, usize), bytes: &mut [u8]) -> Result<(), Error> {
+        self.gpu.wait()?;
+        self.gpu.read(from, Rows { start, ..Rows::first(bytes.len()) }, bytes)
+    }
+
     fn take(&mut self, from: Elsewhere, array: usize, rows: Rows) -> Result<bool, Error> {
         self.gpu.wait()?;
         self.gpu.take(from, &self.arrays[array], rows)?;

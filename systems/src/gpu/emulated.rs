@@ -236,6 +236,15 @@ impl Target for Emulated {
         self.write(array, rows, &room(from).borrow()[start..end])
     }
 
+    fn read_packed(
+        &self,
+        (from, start): (&DeviceMemory, usize),
+        bytes: &mut [u8],
+    ) -> Result<(), Error> {
+        bytes.copy_from_slice(&room(from).borrow()[start..][..bytes.len()]);
+        Ok(())
+    }
+
     fn wait(&self) -> Result<(), Error> {
         Ok(())
     }

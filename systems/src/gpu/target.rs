@@ -108,6 +108,10 @@ pub trait Target {
     fn unpack(&mut self, _array: usize, _rows: Rows, _from: (&Memory, usize)) -> Result<(), Error> {
         unreachable!("it gives no room")
     }
+    /// Waits for all launches, and copies bytes that were packed there.
+    fn read_packed(&self, _from: (&Memory, usize), _bytes: &mut [u8]) -> Result<(), Error> {
+        unreachable!("it gives no room")
+    }
 
     /// Waits for all launches, and copies rows of an array from elsewhere in the memory of what launches. False where that is no GPU's.
     fn take(&mut self, _from: Elsewhere, _array: usize, _rows: Rows) -> Result<bool, Error> {

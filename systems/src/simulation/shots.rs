@@ -2,7 +2,6 @@
 //! Shots: runs that begin with one state and differ in what sources add, by one computation that is planned once.
 
 use super::{Form, Simulation, SystemState};
-use crate::checked::System;
 use problem::Error;
 
 impl Simulation {
@@ -39,17 +38,48 @@ impl Simulation {
     /// - Whatever [`super::Builder::build`] fails with.
     pub fn begin_shot(&mut self, state: &SystemState, series: &[Vec<f64>]) -> Result<(), Error> {
         self.check_alone()?;
-        let Some(choices) = &mut self.choices else {
+        let Some(choices) = &self.choices else {
             let reason = "shots are of systems: a stencil has no sources".to_owned();
             return Err(Error::Unsupported { engine: "of this simulation", reason });
         };
-        choices.system = choices.system.with_series(state.step, series)?;
-        let system: &System = &choices.system;
-        if let Form::Equations(own) = &mut self.form
-            && own.begin_shot(system, state)?
-        {
+        let system = choices.system.with_series(state.step, series)?;
+        let has_begun = match &mut self.form {
+            Form::Equations(own) => own.begin_shot(&system, state)?,
+            Form::Sum(_) => false,
+        };
+        let before = self.choices.clone();
+        if let Some(choices) = &mut self.choices {
+            choices.system = system;
+        }
+        if has_begun {
             return Ok(());
         }
-        self.begin_with(state.clone())
+        let begun = self.begin_with(state.clone());
+        if begun.is_err() {
+            self.choices = before;
+        }
+        begun
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Description, FieldText, Simulation, System};
+
+    /// A state of another system changes neither values nor what sources add.
+    #[test]
+    fn a_shot_that_is_refused_changes_nothing() {
+        let mut line =
+            Description::new(&[4]).field(FieldText::new("u", 0.0, "u/2")).source("u", &[1], 0);
+        line.set_series(&[vec![0.0, 0.0]]).unwrap();
+        let line = System::new(&line, std::path::Path::new("")).unwrap();
+        let mut line = Simulation::of(&line).build().unwrap();
+        let begin = line.state().unwrap();
+        let mut other = begin.clone();
+        other.arrays[0].0.field = "v".into();
+        line.begin_shot(&begin, &[vec![4.0, 2.0]]).unwrap();
+        line.begin_shot(&other, &[vec![8.0, 8.0]]).unwrap_err();
+        line.step(2).unwrap();
+        assert_eq!(line.field("u").unwrap().get(1), 4.0);
     }
 }

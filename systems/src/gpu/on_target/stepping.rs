@@ -20,7 +20,9 @@ use crate::tape::{Kept, Taping};
 use compute::device::{DeviceArray, DeviceGrid, Memory};
 use compute::engine::{Session, State};
 use problem::observe::PendingCopy;
-use problem::{Clock, Dtype, Error, Grid, Region, Shape, View, values as grid, with_values};
+use problem::{
+    Clock, Dtype, Error, Grid, Region, Shape, View, values as grid, with_dtype, with_values,
+};
 
 impl<T: Target> Session for OnTarget<T> {
     fn device(&self) -> String {
@@ -247,6 +249,14 @@ impl<T: Target> StepSession for OnTarget<T> {
         // What was before these values is not taken again.
         self.last = None;
         self.target.unpack(self.array(self.system.numbered()[array]), rows, (memory, *start))
+    }
+
+    fn read_kept(&mut self, from: &Kept) -> Result<problem::Values, Error> {
+        let Kept::OnDevice(memory, start) = from else { return Ok(from.values()?.into_owned()) };
+        let own = self.system.dtype.stored();
+        let mut bytes = vec![0; self.system.shape.points() * own.bytes()];
+        self.target.read_packed((memory, *start), &mut bytes)?;
+        Ok(with_dtype!(own, T => <T as grid::Element>::wrap(bytemuck::pod_collect_to_vec(&bytes))))
     }
 
     fn settle(&mut self) -> Result<(), Error> {

@@ -71,7 +71,8 @@ impl SystemSimulation {
     pub(super) fn advance_evenly(&mut self, steps: usize) -> Result<Duration, Error> {
         let Some(every) = self.series else { return self.advance_and_record(steps) };
         let first = every - self.done % every;
-        if self.system.receivers.is_empty() {
+        // A tape goes along with single steps.
+        if self.system.receivers.is_empty() && self.taping.is_none() {
             let (done, of) = (self.done, &self.system);
             let (time, all) = self.session.advance_and_reduce((of, done), steps, (first, every))?;
             for (number, reduced) in all.into_iter().enumerate() {

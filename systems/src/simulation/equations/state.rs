@@ -176,6 +176,14 @@ impl SystemSimulation {
         system: &System,
         state: &SystemState,
     ) -> Result<bool, Error> {
+        // Before anything is changed.
+        for (name, values) in &state.arrays {
+            self.number(&name.field, name.level)?;
+            if values.shape != self.system.shape {
+                let (shape, found) = (self.system.shape.to_string(), values.shape.to_string());
+                return Err(Error::Extents { shape, found });
+            }
+        }
         if self.system.varies_steps()
             || !self.session.take_tables(&system.tables)
             || !self.session.take_step(state.step)

@@ -11,10 +11,10 @@ use crate::adjoint::schedule::{Plan, first_kept};
 use crate::checked::System;
 use crate::simulation::equations::{Passed, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
-use crate::tape::{Move, Tape, Taping, Way};
+use crate::tape::{Move, Tape, Taping, Way, check_rounded};
 use problem::memory;
 use problem::observe::ArrayName;
-use problem::{Clock, Dtype, Error, Grid};
+use problem::{Clock, Dtype, Error, Grid, with_values};
 
 /// A state that is kept.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// One over so many steps from the present one on, of a simulation whose adjoint reads these values, and is of this type.
+    /// One over so many steps from the present one on, of a simulation whose adjoint, which is this system, reads these values.
     ///
     /// # Errors
     /// Not one state fits; there is no room where states are to be kept; what is asked for makes no sense.
@@ -57,7 +57,7 @@ impl Route {
         of: &mut Simulation,
         given: &[Given],
         steps: usize,
-        (by, adjoint): (&GradientBy, Dtype),
+        (by, adjoint): (&GradientBy, &System),
     ) -> Result<Self, Error> {
         let mut fields: Vec<String> = given.iter().map(|given| given.field.clone()).collect();
         fields.sort_unstable();
@@ -71,22 +71,23 @@ impl Route {
             |count: usize, dtype: Dtype| count as u128 * points as u128 * dtype.bytes() as u128;
         let (one, of_step) = (bytes(system.arrays(), dtype), bytes(fields.len(), rounded));
         // On a device nothing is made of another type.
-        let stays = rounded == dtype && adjoint.stored() == dtype;
+        let stays = rounded == dtype && adjoint.dtype().stored() == dtype;
         let place = settled(of, &by.place, stays)?;
         let one_run = Plan::bytes_of_one_run(steps, (one, of_step));
-        let most = most_bytes(of, (by.memory, &place), one_run)?;
-        let plan = Plan::new(steps, (one, of_step), u128::from(most.0));
+        let one_run = one_run + Plan::bytes_besides(lag, (one, of_step));
+        let beside = bytes(adjoint.arrays() + adjoint.coefficients.len(), adjoint.dtype().stored());
+        let most = most_bytes(of, (by.memory, &place), (one_run, beside))?;
+        let plan = Plan::within((steps, lag), (one, of_step), u128::from(most.0));
         let plan = plan.ok_or_else(|| {
             memory::short("a state of the system, which a gradient keeps,", one, most)
         })?;
-        let times = lag + plan.unit.min(steps) + 1;
+        let times = plan.times(steps, lag);
         let values = Tape::new(
             room(of, &place, times as u128 * of_step)?,
             (points, rounded),
             (times, fields.len()),
         );
-        // With that after all steps, to which the simulation returns.
-        let count = if plan.states == 0 { 0 } else { plan.states + 1 };
+        let count = plan.places();
         let states = Tape::new(
             room(of, &place, count as u128 * one)?,
             (points, dtype),
@@ -145,9 +146,22 @@ impl Route {
     ///
     /// # Errors
     /// The device refuses.
-    pub fn give_end(&mut self, back: &mut Simulation) -> Result<(), Error> {
+    pub fn give_end(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
+        self.bring(of, back)?;
         let last = self.last();
         self.restore(back, 1, self.lag + last)
+    }
+
+    /// Has values lie in this machine's memory where they were kept on a device and the adjoint is computed elsewhere.
+    fn bring(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
+        let tape = self.values.as_mut().expect("it is here between steps");
+        let (Form::Equations(of), Form::Equations(back)) = (&mut of.form, &mut back.form) else {
+            return Ok(());
+        };
+        if tape.is_on_device() && back.room().free_room()?.is_none() {
+            tape.bring(|kept| of.room().read_kept(kept))?;
+        }
+        Ok(())
     }
 
     /// Goes back over all steps; the simulation is then after them again.
@@ -155,6 +169,10 @@ impl Route {
     /// # Errors
     /// As [`Simulation::step`], of both.
     pub fn back(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
+        if self.steps == 0 {
+            return Ok(());
+        }
+        self.bring(of, back)?;
         let last = self.last();
         self.restore(back, last, self.lag + last - 1)?;
         let Some(end) = self.end else { return Ok(()) };
@@ -314,7 +332,10 @@ impl Route {
             }
             Form::Sum(sum) => {
                 let name = sum.name().to_owned();
-                to[0].put(sum.field(&name)?.values.cast(dtype))
+                let values = sum.field(&name)?.values;
+                let (own, rounded) = (values.dtype(), values.cast(dtype));
+                with_values!(&rounded, values => check_rounded(values, own, dtype))?;
+                to[0].put(rounded)
             }
         }
     }
@@ -338,9 +359,9 @@ impl Route {
         Ok(())
     }
 
-    /// Steps of the last unit.
+    /// Steps of the last unit; none of no steps.
     fn last(&self) -> usize {
-        self.steps - (self.units() - 1) * self.plan.unit
+        self.steps - self.units().saturating_sub(1) * self.plan.unit
     }
 }
 
@@ -358,4 +379,48 @@ fn names(system: &System) -> Vec<ArrayName> {
         _ => unreachable!("levels of fields alone have numbers"),
     };
     system.numbered().into_iter().map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adjoint::{Adjoint, By, Misfit};
+    use crate::tape::Place;
+    use crate::{Description, FieldText};
+    use compute::engine::EngineRequest;
+
+    /// An adjoint that is computed elsewhere reads what a device keeps, also of steps that are taken again.
+    #[test]
+    fn an_adjoint_elsewhere_reads_what_a_device_keeps() {
+        const STEPS: usize = 5;
+        let decay = Description::new(&[4]).dtype(Dtype::F64).field(FieldText::new(
+            "u",
+            "1 + x",
+            "u - 0.1*u^2",
+        ));
+        let system = System::new(&decay, std::path::Path::new("")).unwrap();
+        let (by, unsaid) = (By::default(), Misfit::unsaid(&system, STEPS));
+        let adjoint = Adjoint::new(&system, &by, (0, STEPS), &unsaid).unwrap();
+        let gone = |engine: EngineRequest, memory: u64| {
+            let mut of = Simulation::of(&system).engine(EngineRequest::Emulate).build().unwrap();
+            let memory = Some(memory::Bytes(memory));
+            let by = GradientBy { memory, place: Place::Device, ..GradientBy::default() };
+            let (given, types) = (&adjoint.given, (&by, &adjoint.system));
+            let mut route = Route::new(&mut of, given, STEPS, types).unwrap();
+            route.forward(&mut of).unwrap();
+            let name = adjoint.fields[0].name.clone();
+            let ones = Grid::new(&[4], vec![1.0; 4]).unwrap();
+            let back = Simulation::of(&adjoint.system).inputs(vec![(name.clone(), ones)]);
+            let mut back = back.engine(engine).build().unwrap();
+            route.back(&mut of, &mut back).unwrap();
+            let found = back.field(&name).unwrap();
+            (0..4).map(|at| found.get(at)).collect::<Vec<f64>>()
+        };
+        for memory in [1000, 5 * 32] {
+            let [there, elsewhere] =
+                [EngineRequest::Emulate, EngineRequest::Cpu].map(|engine| gone(engine, memory));
+            assert_eq!(there, elsewhere, "{memory} bytes");
+            assert!(there[0] > 0.0 && there[0] < 1.0);
+        }
+    }
 }

@@ -27,7 +27,9 @@ pub struct GradientBy {
     pub parameters: Vec<String>,
     /// What kept states may take of the memory where they are kept, of a system that needs some. If nothing is said, a quarter of what is
     /// free, of this machine's memory no more than it takes to take each step again once (and 256 MiB), and in a folder as much as they like.
-    /// Besides there is the state after the steps, where some are taken again.
+    /// All that is kept counts, with the state after the steps where some are taken again. If it is less than two states and, of the values that
+    /// the adjoint reads, those of two times and of the earlier ones that equations read, so much is taken all the same, as soon as it is
+    /// one state. On a GPU what the adjoint's arrays take is not counted as free.
     pub memory: Option<Bytes>,
     /// Where they are kept.
     pub place: Place,
@@ -121,11 +123,10 @@ impl Simulation {
         let span = (first, steps);
         let plain = Adjoint::new(&system, &by, span, &Misfit::unsaid(&system, steps))?;
         let mut route = None;
-        if plain.given.is_empty() || steps == 0 {
+        if plain.given.is_empty() {
             self.step(steps)?;
         } else {
-            let types = (keeping, plain.system.dtype());
-            let mut own = Route::new(self, &plain.given, steps, types)?;
+            let mut own = Route::new(self, &plain.given, steps, (keeping, &plain.system))?;
             own.forward(self)?;
             route = Some(own);
         }
@@ -148,7 +149,7 @@ impl Simulation {
             true => {
                 let mut back = back.build()?;
                 match &mut route {
-                    Some(route) => route.give_end(&mut back)?,
+                    Some(route) => route.give_end(self, &mut back)?,
                     None => back.step(1)?,
                 }
                 for (name, grid) in inputs {

@@ -51,14 +51,14 @@ pub fn settled(of: &mut Simulation, asked: &Place, stays: bool) -> Result<Place,
     }
 }
 
-/// How much they may take, where so many bytes are enough to take each step again once.
+/// How much they may take, where so many bytes are enough to take each step again once, and the adjoint's arrays take so many.
 ///
 /// Memory of this machine that nobody had before is cleared, page by page, which takes longer than steps do on few cores: of 200 steps of
 /// waves 1.6 GB took 5.5 s on two busy threads, and 360 MB with one more run 1.6 s.
 pub fn most_bytes(
     of: &mut Simulation,
     (asked, place): (Option<Bytes>, &Place),
-    one_run: u128,
+    (one_run, adjoint): (u128, u128),
 ) -> Result<Bytes, Error> {
     /// What is taken at least, if it is free.
     const LEAST: u128 = 256 << 20;
@@ -68,7 +68,8 @@ pub fn most_bytes(
     Ok(match place {
         Place::Device => {
             let free = session(of).map(|session| session.free_room()).transpose()?.flatten();
-            Bytes(free.unwrap_or_default() / 4)
+            // The adjoint's arrays come after them.
+            Bytes(free.unwrap_or_default().saturating_sub(Bytes::saturating(adjoint).0) / 4)
         }
         Place::Folder(_) => Bytes(u64::MAX),
         _ => Bytes((memory::free().0 / 4).min(Bytes::saturating(one_run.max(LEAST)).0)),

@@ -4,6 +4,7 @@
 use super::{half_squares, of, values};
 use crate::simulation::{Cotangents, Gradient, GradientBy};
 use crate::{Description, FieldText, Simulation, Table, TableText, Text};
+use compute::engine::EngineRequest;
 use problem::{Dtype, Error};
 
 fn names(of: &[&str]) -> Vec<String> {
@@ -222,5 +223,61 @@ fn what_a_condition_guards_is_no_part_of_a_gradient_where_it_does_not_hold() {
             (slope - quotient).abs() < 1e-6 * (1.0 + slope.abs()),
             "{next}: {slope}, {quotient}"
         );
+    }
+}
+
+/// Where nothing is recorded, values are kept before each step all the same.
+#[test]
+fn rows_of_totals_leave_a_gradient_what_it_is() {
+    let mut decay = Description::new(&[4]).dtype(Dtype::F64);
+    decay = decay.field(FieldText::new("u", "1 + x", "u - 0.1*u^2")).total("mass", "sum(u)");
+    let system = of(&decay);
+    for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
+        let run = |every: Option<usize>| {
+            let mut simulation = Simulation::of(&system).engine(engine);
+            if let Some(every) = every {
+                simulation = simulation.series(every);
+            }
+            let mut simulation = simulation.build().unwrap();
+            let by = GradientBy::default();
+            let found = simulation.gradient(3, &by, |after| Ok(half_squares(after).1)).unwrap();
+            let found: Vec<f64> = values(&found.start[0].1).collect();
+            (found, simulation.series().len())
+        };
+        let (usual, _) = run(None);
+        for every in [1, 2] {
+            assert_eq!(run(Some(every)), (usual.clone(), 1 + 3 / every), "{engine}, {every}");
+        }
+    }
+}
+
+/// Of no steps the gradient is that of what receivers record of the start.
+#[test]
+fn a_gradient_of_no_steps_reads_present_values() {
+    let line = Description::new(&[4]).dtype(Dtype::F64);
+    let line = line.field(FieldText::new("u", "3 + x", "u/2")).receiver_of("u^2", &[0]);
+    let mut simulation = Simulation::of(&of(&line)).build().unwrap();
+    let found = simulation.gradient(0, &GradientBy::default(), |after| {
+        assert_eq!(after.records()[0][1], 9.0);
+        Ok(Cotangents { fields: Vec::new(), records: vec![vec![1.0]] })
+    });
+    let found: Vec<f64> = values(&found.unwrap().start[0].1).collect();
+    assert_eq!(found, [6.0, 0.0, 0.0, 0.0]);
+}
+
+/// A derivative of a value that is infinite as it is kept may be 0.
+#[test]
+fn values_that_are_infinite_as_they_are_kept_are_refused() {
+    let line = Description::new(&[4]).dtype(Dtype::F64);
+    let line = of(&line.field(FieldText::new("u", "1e5", "1/u")));
+    for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
+        let found = |rounded: Dtype| {
+            let by = GradientBy { rounded: Some(rounded), ..GradientBy::default() };
+            let mut simulation = Simulation::of(&line).engine(engine).build().unwrap();
+            simulation.gradient(1, &by, |after| Ok(half_squares(after).1))
+        };
+        let error = found(Dtype::F16).unwrap_err().to_string();
+        assert!(error.contains("kept as f16"), "{error}");
+        assert!(found(Dtype::Bf16).is_ok());
     }
 }
