@@ -70,3 +70,8 @@ Status cuModuleUnload(void) { return NOT_SUPPORTED; }
 Status cuModuleGetFunction(void) { return NOT_SUPPORTED; }
 Status cuFuncSetAttribute(void) { return NOT_SUPPORTED; }
 Status cuLaunchKernel(void) { return NOT_SUPPORTED; }
+Status cuEventCreate(void) { return NOT_SUPPORTED; }
+Status cuEventDestroy_v2(void) { return NOT_SUPPORTED; }
+Status cuEventRecord(void) { return NOT_SUPPORTED; }
+Status cuEventSynchronize(void) { return NOT_SUPPORTED; }
+Status cuEventElapsedTime(void) { return NOT_SUPPORTED; }

@@ -406,17 +406,25 @@ class OnGpu:
 class Input:
     """What the library makes of such an array."""
 
-    def __init__(self, array):
+    def __init__(self, array, stream):
+        assert stream is None
         self.array = array.array
         self.shape, self.dtype = self.array.shape, self.array.dtype.name
 
 
-def on_gpu(input, output, dtype, *folded):
+class Filter:
+    """What the library keeps of a filter."""
+
+    def __init__(self, *folded):
+        self.folded = folded
+
+
+def on_gpu(input, output, dtype, filter):
     """What kernels compute, computed by cores."""
     from stencil import _stencil
 
     result = np.empty(input.shape, dtype) if output is None else output.array
-    _stencil.filter(input.array, result, *folded)
+    _stencil.filter(input.array, result, *filter.folded)
     return OnGpu(result) if output is None else None
 
 
@@ -424,7 +432,10 @@ def on_gpu(input, output, dtype, *folded):
 def gpu(monkeypatch):
     """Cores in the place of a GPU. Kernels are compared with them by the tests of Rust, and by `gpu_torch.py`."""
     from stencil import _stencil
+    from stencil.ndimage import _device
 
+    monkeypatch.setattr(_device, "_KEPT", {})
+    monkeypatch.setattr(_stencil, "DeviceFilter", Filter)
     monkeypatch.setattr(_stencil, "DeviceInput", Input)
     monkeypatch.setattr(_stencil, "filter_on_gpu", on_gpu)
 

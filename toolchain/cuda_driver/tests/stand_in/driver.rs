@@ -21,6 +21,7 @@ const FAIL: usize = 2;
 pub static LIVE: AtomicU32 = AtomicU32::new(0);
 static MOST_SHARED: AtomicU32 = AtomicU32::new(48 << 10);
 /// How many events were made.
+#[cfg(not(own_events))]
 static EVENTS: AtomicU32 = AtomicU32::new(1);
 /// The failure of a kernel, which the next call reports.
 static FAILED: AtomicU32 = AtomicU32::new(0);
@@ -229,6 +230,7 @@ unsafe extern "C" fn cuMemsetD8_v2(to: u64, byte: u8, count: usize) -> u32 {
 }
 
 /// An event is a number: how many were made before.
+#[cfg(not(own_events))]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuEventCreate(event: *mut Handle, _flags: u32) -> u32 {
     LIVE.fetch_add(1, Relaxed);
@@ -236,12 +238,14 @@ unsafe extern "C" fn cuEventCreate(event: *mut Handle, _flags: u32) -> u32 {
     status()
 }
 
+#[cfg(not(own_events))]
 #[unsafe(no_mangle)]
 extern "C" fn cuEventDestroy_v2(_event: Handle) -> u32 {
     LIVE.fetch_sub(1, Relaxed);
     status()
 }
 
+#[cfg(not(own_events))]
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(_event: Handle, _stream: Handle) -> u32 {
     status()
