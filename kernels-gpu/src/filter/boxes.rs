@@ -16,7 +16,7 @@ use cuda_std::shared::Shared;
 use cuda_std::{global, kernel, shared, thread, warp};
 
 /// Threads of a block: with as many registers as theirs, a multiprocessor has several blocks.
-pub const BLOCK: u32 = 224;
+pub const BLOCK: u32 = 256;
 
 /// Rows of a thread, for sums of so many bytes: as many as its registers hold.
 #[inline(always)]
@@ -289,6 +289,6 @@ pub trait Kernels: Number {
 }
 
 kernels! {
-    f32: filter_boxes_f32, 144, filter_boxes_f32_own, 144;
+    f32: filter_boxes_f32, 128, filter_boxes_f32_own, 128;
     f64: filter_boxes_f64, 160, filter_boxes_f64_own, 128;
 }

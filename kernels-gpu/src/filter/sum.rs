@@ -31,14 +31,6 @@ pub struct Taken<'a> {
     pub has: u32,
 }
 
-impl Taken<'_> {
-    /// The place of weights of a line of outputs, by that of the first line's.
-    #[inline(always)]
-    const fn of_line<V: Number>(&self, at: Shared, line: usize) -> Shared {
-        Shared(at.0.wrapping_sub((line as u32).wrapping_mul(self.weights.line::<V>())))
-    }
-}
-
 impl<V: Number, const LINES: usize> Sums<V, LINES> {
     /// Zeros.
     pub const ZERO: Self = Self { of: [[V::ZERO; WIDTH]; LINES], window: [V::ZERO; WINDOW] };
@@ -88,15 +80,14 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     unsafe fn step<const BASE: usize, const FULL: bool>(
         &mut self,
         taken: &Taken,
-        at: Shared,
+        at: &[Shared; LINES],
         group: u32,
         fresh: [V; WEIGHTS],
     ) {
         self.fill(BASE + WIDTH, fresh);
         // SAFETY: in a kernel, as the caller promises.
         unroll!(line < LINES => unsafe {
-            let at = taken.of_line::<V>(at, line).offset(group * GROUP * V::BYTES);
-            self.step_line::<BASE, FULL>(taken, at, line)
+            self.step_line::<BASE, FULL>(taken, at[line].offset(group * GROUP * V::BYTES), line)
         });
     }
 
@@ -129,7 +120,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     unsafe fn step_tail<const BASE: usize>(
         &mut self,
         taken: &Taken,
-        at: Shared,
+        at: &[Shared; LINES],
         count: u32,
         fresh: [V; WEIGHTS],
     ) {
@@ -139,7 +130,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         unsafe {
             unroll!(line < LINES => {
                 if taken.has >> line & 1 != 0 {
-                    values[line] = V::load_four(taken.of_line::<V>(at, line));
+                    values[line] = V::load_four(at[line]);
                 }
             });
             self.tail_tap::<BASE>(taken, 0, &values);
@@ -171,7 +162,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     unsafe fn step_any<const BASE: usize>(
         &mut self,
         taken: &Taken,
-        at: Shared,
+        at: &[Shared; LINES],
         group: u32,
         fresh: [V; WEIGHTS],
     ) {
@@ -197,7 +188,11 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     pub unsafe fn add_groups(&mut self, taken: &Taken, mut next: impl FnMut() -> [V; WEIGHTS]) {
         let weights = taken.weights;
         let line = weights.line::<V>();
-        let mut at = Shared(weights.values.0.wrapping_add(taken.first.wrapping_mul(line)));
+        let first = weights.values.0.wrapping_add(taken.first.wrapping_mul(line));
+        let mut at = [Shared(first); LINES];
+        unroll!(index < LINES => {
+            at[index] = Shared(first.wrapping_sub((index as u32).wrapping_mul(line)))
+        });
         self.fill(0, next());
         self.fill(WEIGHTS, next());
         // SAFETY: in a kernel, as the caller promises.
@@ -207,11 +202,11 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
                 // What the compiler knows is not asked for.
                 let taken = Taken { has: (1 << LINES) - 1, ..*taken };
                 while group + ROUND <= weights.counts.full {
-                    self.step::<0, true>(&taken, at, 0, next());
-                    self.step::<WEIGHTS, true>(&taken, at, 1, next());
-                    self.step::<{ 2 * WEIGHTS }, true>(&taken, at, 2, next());
+                    self.step::<0, true>(&taken, &at, 0, next());
+                    self.step::<WEIGHTS, true>(&taken, &at, 1, next());
+                    self.step::<{ 2 * WEIGHTS }, true>(&taken, &at, 2, next());
                     group += ROUND;
-                    at = advance::<V>(at, ROUND);
+                    advance::<V, LINES>(&mut at, ROUND);
                 }
             }
             self.add_rest(taken, at, group, next);
@@ -224,7 +219,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     unsafe fn add_rest(
         &mut self,
         taken: &Taken,
-        mut at: Shared,
+        mut at: [Shared; LINES],
         mut group: u32,
         mut next: impl FnMut() -> [V; WEIGHTS],
     ) {
@@ -232,20 +227,20 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         // SAFETY: in a kernel, as the caller promises.
         unsafe {
             while group < weights.groups {
-                self.step_any::<0>(taken, at, group, next());
-                at = advance::<V>(at, 1);
+                self.step_any::<0>(taken, &at, group, next());
+                advance::<V, LINES>(&mut at, 1);
                 group += 1;
                 if group == weights.groups {
                     break;
                 }
-                self.step_any::<WEIGHTS>(taken, at, group, next());
-                at = advance::<V>(at, 1);
+                self.step_any::<WEIGHTS>(taken, &at, group, next());
+                advance::<V, LINES>(&mut at, 1);
                 group += 1;
                 if group == weights.groups {
                     break;
                 }
-                self.step_any::<{ 2 * WEIGHTS }>(taken, at, group, next());
-                at = advance::<V>(at, 1);
+                self.step_any::<{ 2 * WEIGHTS }>(taken, &at, group, next());
+                advance::<V, LINES>(&mut at, 1);
                 group += 1;
             }
         }
@@ -254,6 +249,6 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
 
 /// Goes on by some groups of weights.
 #[inline(always)]
-const fn advance<V: Number>(at: Shared, groups: u32) -> Shared {
-    Shared(at.0.wrapping_add(groups * GROUP * V::BYTES))
+fn advance<V: Number, const LINES: usize>(at: &mut [Shared; LINES], groups: u32) {
+    unroll!(line < LINES => at[line] = Shared(at[line].0.wrapping_add(groups * GROUP * V::BYTES)));
 }

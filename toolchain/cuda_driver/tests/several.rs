@@ -20,7 +20,14 @@ fn calls_reach_the_driver_with_their_arguments() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stand_in/several.rs");
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
     let output = Command::new(rustc)
-        .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", "--cfg=own_events", source, "-o"])
+        .args([
+            "--edition=2024",
+            "--crate-type=cdylib",
+            "-Cpanic=abort",
+            "--cfg=own_events",
+            source,
+            "-o",
+        ])
         .arg(folder.path().join("libcuda.so.1"))
         .output()
         .unwrap();
