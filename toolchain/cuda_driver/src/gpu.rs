@@ -78,7 +78,7 @@ impl Gpu {
     /// How long the GPU takes for what `work` gives it to do, by its own clock, in milliseconds.
     ///
     /// # Errors
-    /// Those of `work`, or a kernel failed.
+    /// What `work` returns, or a kernel failed.
     pub fn milliseconds(&self, work: impl FnOnce() -> Result<(), Error>) -> Result<f32, Error> {
         let [start, end] = [Event::new(self)?, Event::new(self)?];
         start.record()?;

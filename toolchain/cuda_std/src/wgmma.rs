@@ -311,7 +311,7 @@ where
         }
     }
 
-    /// Those of A, from number `first` on.
+    /// The words of a lane of A, from number `first` on.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     const fn words(&self, first: usize) -> [u32; A_WORDS] {

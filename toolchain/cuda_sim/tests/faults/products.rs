@@ -21,7 +21,7 @@ fn operands() {
     }
 }
 
-/// The same, seen by products.
+/// Writes the operands, and lets products see them.
 fn operands_for_products() {
     operands();
     copy::fence_shared();

@@ -7,9 +7,9 @@ use cuda_mma::warpgroup::WarpgroupMma;
 
 /// The types of A and B.
 pub trait Factors {
-    /// That of A.
+    /// The type of the values of A.
     const A: Factor;
-    /// That of B.
+    /// The type of the values of B.
     const B: Factor;
 
     /// The shape with R sums in a lane.
