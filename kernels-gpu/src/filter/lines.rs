@@ -281,8 +281,8 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             let thread = thread::thread_idx_x();
             let (number, own) = (thread % threads, thread / threads);
             let from = rows.offset(own * self.pitch());
-            if own >= OUTPUTS {
-                // Threads of columns that outputs read besides.
+            if warp::shuffle(own, 0) >= OUTPUTS {
+                // Warps of columns that outputs read besides.
                 return;
             }
             let has_some = number * OUTPUTS < row.tile;
