@@ -270,7 +270,7 @@ fn boxes_of_single_precision_are_those_of_this_machine() {
         let stages = vec![Stage { terms, is_line: false, divisor: 1.0 }];
         let filter = Filter { extents, step: 1, sides, stages };
         let input: Vec<f32> = values(&mut random, filter.extents.iter().product());
-        let found = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
+        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
         compare(&format!("seed {seed}"), &filter, &input, &found);
     }
 }
@@ -304,7 +304,7 @@ fn products_of_lines_of_single_precision_are_those_of_this_machine() {
         let sides = [(); 3].map(|()| all[random.random_range(0..5)]);
         let filter = Filter { extents, step: 1, sides, stages };
         let input: Vec<f32> = values(&mut random, filter.extents.iter().product());
-        let found = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
+        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
         compare(&format!("seed {seed}"), &filter, &input, &found);
     }
 }

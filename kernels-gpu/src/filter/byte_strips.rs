@@ -13,8 +13,6 @@ use cuda_std::{global, kernel, math, thread};
 
 /// Threads of a block.
 pub const BLOCK: u32 = 64;
-/// Registers of a thread.
-pub const REGISTERS: u32 = 96;
 /// Bytes of a word.
 const BYTES: u32 = 4;
 /// The first column that tables have: a word before the first output.
@@ -65,13 +63,15 @@ pub struct Shape {
     pub words: usize,
     /// Words of the outputs of a thread.
     pub outputs: usize,
+    /// Registers of a thread.
+    pub registers: u32,
 }
 
 impl Shape {
     /// Up to 3 × 3 weights.
-    pub const THREE: Self = Self { span: 3, words: 1, outputs: 4 };
+    pub const THREE: Self = Self { span: 3, words: 1, outputs: 4, registers: 96 };
     /// Up to 5 × 5 weights.
-    pub const FIVE: Self = Self { span: 5, words: 2, outputs: 2 };
+    pub const FIVE: Self = Self { span: 5, words: 2, outputs: 2, registers: 64 };
 
     /// Columns of a block.
     #[inline(always)]
@@ -103,51 +103,54 @@ impl ByteStrips {
     }
 }
 
-/// What a thread reads of a plane, and where its outputs are.
+/// What a thread reads of a plane, row after row, and where its outputs are.
 struct Part<'a> {
     launch: &'a ByteStrips,
     input: *const u8,
     output: *mut u8,
+    /// The next row, as an entry of the table.
+    row: u32,
     /// The column of its first output.
     x: u32,
     /// Whether its words are read together.
     is_whole: bool,
+    /// The first output's place in the next row, if all rows of the strip are in the array.
+    next: *const u8,
 }
 
 impl Part<'_> {
-    /// Where a row lies, an entry of the table, or [`OUTSIDE`].
+    /// Where the next row lies, or [`OUTSIDE`].
     #[inline(always)]
     #[track_caller]
-    unsafe fn row(&self, entry: u32) -> u32 {
-        let row = entry.wrapping_add_signed(self.launch.first);
+    unsafe fn place(&self) -> u32 {
+        let row = self.row.wrapping_add_signed(self.launch.first);
         if row < self.launch.ny {
             return row;
         }
         // SAFETY: the table has it.
-        unsafe { global::load_constant(self.launch.rows.wrapping_add(entry as usize)) }
+        unsafe { global::load_constant(self.launch.rows.wrapping_add(self.row as usize)) }
     }
 
-    /// The words of a row that the outputs read.
+    /// The words of the next row that the outputs read; where all that a block reads is `INSIDE` the array, nothing is asked for.
     #[inline(always)]
     #[track_caller]
-    unsafe fn words<const OUTPUTS: usize>(&self, entry: u32) -> [u32; WORDS] {
+    unsafe fn words<const OUTPUTS: usize, const INSIDE: bool>(&mut self) -> [u32; WORDS] {
         let mut words = [self.launch.outside * 0x0101_0101; WORDS];
         // SAFETY: the tables lead to places of the array.
         unsafe {
-            let row = self.row(entry);
+            if INSIDE {
+                load::<OUTPUTS>(self.next, &mut words);
+                self.next = self.next.wrapping_add(self.launch.nx as usize);
+                return words;
+            }
+            let row = self.place();
+            self.row += 1;
             if row == OUTSIDE {
                 return words;
             }
             let row = self.input.wrapping_add(row as usize * self.launch.nx as usize);
             if self.is_whole {
-                let own = row.wrapping_add(self.x as usize).cast::<u32>();
-                words[0] = global::load(own.wrapping_sub(1));
-                if OUTPUTS == 4 {
-                    [words[1], words[2], words[3], words[4]] = global::load_v4(own);
-                } else {
-                    [words[1], words[2]] = global::load_v2(own);
-                }
-                words[OUTPUTS + 1] = global::load(own.wrapping_add(OUTPUTS));
+                load::<OUTPUTS>(row.wrapping_add(self.x as usize), &mut words);
             } else {
                 unroll!(word < OUTPUTS + 2 => words[word] = self.word(row, word as u32));
             }
@@ -238,6 +241,23 @@ impl Part<'_> {
     }
 }
 
+/// Words side by side: that before an address, and those from there on.
+#[inline(always)]
+#[track_caller]
+unsafe fn load<const OUTPUTS: usize>(from: *const u8, words: &mut [u32; WORDS]) {
+    let own = from.cast::<u32>();
+    // SAFETY: as the caller promises: words of the array.
+    unsafe {
+        words[0] = global::load(own.wrapping_sub(1));
+        if OUTPUTS == 4 {
+            [words[1], words[2], words[3], words[4]] = global::load_v4(own);
+        } else {
+            [words[1], words[2]] = global::load_v2(own);
+        }
+        words[OUTPUTS + 1] = global::load(own.wrapping_add(OUTPUTS));
+    }
+}
+
 /// A word of two, from a byte on.
 #[inline(always)]
 const fn joined(low: u32, high: u32, byte: usize) -> u32 {
@@ -275,40 +295,22 @@ unsafe fn add<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
     sums[step] = own;
 }
 
+/// Goes down the rows of a strip, whose first row of outputs is `y`.
 #[inline(always)]
 #[track_caller]
-unsafe fn sum<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
-    input: *const u8,
-    output: *mut u8,
-    launch: &ByteStrips,
+unsafe fn rows<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize, const INSIDE: bool>(
+    mut part: Part,
+    y: u32,
+    rows: u32,
 ) {
-    let shape = const { Shape { span: SPAN, words: COUNT, outputs: OUTPUTS } };
-    let [across, down] = launch.blocks(shape);
-    // SAFETY: the launch is as the kernel's contract says.
+    let launch = part.launch;
+    // SAFETY: as the caller promises.
     unsafe {
-        let block = thread::block_idx_x();
-        let own = OUTPUTS as u32 * BYTES;
-        let x = block % across * shape.columns() + thread::thread_idx_x() * own;
-        let rest = block / across;
-        let (y, plane) = (rest % down * launch.height, rest / down);
-        if x >= launch.nx {
-            return;
-        }
-        let plane = plane as usize * launch.ny as usize * launch.nx as usize;
-        let part = Part {
-            launch,
-            input: input.wrapping_add(plane),
-            output: output.wrapping_add(plane),
-            x,
-            is_whole: launch.aligned == 16 && x >= BYTES && x + own + BYTES <= launch.nx,
-        };
-        let height = if launch.height < launch.ny - y { launch.height } else { launch.ny - y };
-        let rows = height + launch.span - 1;
         let mut sums = [[0; MOST]; SPAN];
         let mut row = 0;
         // Rows that are on their way while products are computed.
         let mut ahead = [[0; WORDS]; AHEAD];
-        unroll!(slot < AHEAD => ahead[slot] = part.words::<OUTPUTS>(y + slot as u32));
+        unroll!(slot < AHEAD => ahead[slot] = part.words::<OUTPUTS, INSIDE>());
         'rows: loop {
             unroll!(slot < AHEAD => {
                 let mut windows = [0; MOST + 4];
@@ -317,7 +319,7 @@ unsafe fn sum<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
                     windows[at] = window(&ahead[slot], first + at)
                 });
                 // Into the same registers: a loop in which values change places waits for them there.
-                ahead[slot] = part.words::<OUTPUTS>(y + row + AHEAD as u32);
+                ahead[slot] = part.words::<OUTPUTS, INSIDE>();
                 unroll!(step < SPAN => if (step as u32) < launch.span {
                     add::<SPAN, COUNT, OUTPUTS>(&mut sums, step, &windows, launch);
                 });
@@ -329,6 +331,51 @@ unsafe fn sum<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
                     break 'rows;
                 }
             });
+        }
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+unsafe fn sum<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
+    input: *const u8,
+    output: *mut u8,
+    launch: &ByteStrips,
+) {
+    let shape = const { if SPAN == Shape::THREE.span { Shape::THREE } else { Shape::FIVE } };
+    let [across, down] = launch.blocks(shape);
+    // SAFETY: the launch is as the kernel's contract says.
+    unsafe {
+        let block = thread::block_idx_x();
+        let (own, columns) = (OUTPUTS as u32 * BYTES, shape.columns());
+        let (first, rest) = (block % across * columns, block / across);
+        let x = first + thread::thread_idx_x() * own;
+        let (y, plane) = (rest % down * launch.height, rest / down);
+        let plane = plane as usize * launch.ny as usize * launch.nx as usize;
+        let (input, output) = (input.wrapping_add(plane), output.wrapping_add(plane));
+        let height = if launch.height < launch.ny - y { launch.height } else { launch.ny - y };
+        let count = height + launch.span - 1;
+        let row = y as i32 + launch.first;
+        let is_aligned = launch.aligned == 16;
+        let is_inside = is_aligned
+            && row >= 0
+            && row + (count as i32 + AHEAD as i32) <= launch.ny as i32
+            && first >= BYTES
+            && first + columns + BYTES <= launch.nx;
+        let mut part = Part {
+            launch,
+            input,
+            output,
+            row: y,
+            x,
+            is_whole: is_aligned && x >= BYTES && x + own + BYTES <= launch.nx,
+            next: input,
+        };
+        if is_inside {
+            part.next = part.next.wrapping_add(row as usize * launch.nx as usize + x as usize);
+            rows::<SPAN, COUNT, OUTPUTS, true>(part, y, count);
+        } else if x < launch.nx {
+            rows::<SPAN, COUNT, OUTPUTS, false>(part, y, count);
         }
     }
 }
@@ -349,7 +396,7 @@ pub unsafe fn filter_byte_strips_3(input: *const u8, output: *mut u8, launch: By
 ///
 /// # Safety
 /// As of the other, with [`Shape::FIVE`].
-#[kernel(registers = 96)]
+#[kernel(registers = 64)]
 pub unsafe fn filter_byte_strips_5(input: *const u8, output: *mut u8, launch: ByteStrips) {
     // SAFETY: the launch is as this function's contract says.
     unsafe { sum::<5, 2, 2>(input, output, &launch) };

@@ -12,8 +12,6 @@ use cuda_std::{global, kernel, math, shared, thread};
 
 /// Weights of a line, at most.
 pub const SPAN: usize = 17;
-/// Registers of a thread.
-pub const REGISTERS: u32 = 128;
 /// Blocks have as many threads as one of these.
 pub const THREADS: [u32; 4] = [64, 96, 128, 192];
 
@@ -91,28 +89,32 @@ impl LineStrips {
     }
 }
 
-/// The columns of a thread.
+/// The columns of a thread, row after row.
 struct Part<'a> {
     launch: &'a LineStrips,
     plane: *const f32,
-    /// The first one, as an entry of the table, and in the array.
+    /// The next row, as an entry of the table.
+    row: u32,
+    /// The first column, as an entry of the table, and in the array.
     entry: u32,
     column: i32,
-    /// Whether they are in the array, and read together.
+    /// Whether the columns are in the array, and read together.
     is_whole: bool,
+    /// The first value of the next row, if all rows of the strip are in the array.
+    next: *const f32,
 }
 
 impl Part<'_> {
-    /// Where a row lies, an entry of the table, or [`OUTSIDE`].
+    /// Where the next row lies, or [`OUTSIDE`].
     #[inline(always)]
     #[track_caller]
-    unsafe fn row(&self, entry: u32) -> u32 {
-        let row = entry.wrapping_add_signed(self.launch.first);
+    unsafe fn place_of_row(&self) -> u32 {
+        let row = self.row.wrapping_add_signed(self.launch.first);
         if row < self.launch.ny {
             return row;
         }
         // SAFETY: the table has it.
-        unsafe { global::load_constant(self.launch.rows.wrapping_add(entry as usize)) }
+        unsafe { global::load_constant(self.launch.rows.wrapping_add(self.row as usize)) }
     }
 
     /// Where a column lies, or [`OUTSIDE`].
@@ -124,14 +126,20 @@ impl Part<'_> {
         unsafe { global::load_constant(self.launch.columns.wrapping_add(entry)) }
     }
 
-    /// The values of a row.
+    /// The values of the next row; where all that a block reads is `INSIDE` the array, nothing is asked for.
     #[inline(always)]
     #[track_caller]
-    unsafe fn values(&self, entry: u32) -> [f32; OUTPUTS] {
+    unsafe fn values<const INSIDE: bool>(&mut self) -> [f32; OUTPUTS] {
         let mut values = [self.launch.outside; OUTPUTS];
         // SAFETY: the tables lead to places of the array.
         unsafe {
-            let row = self.row(entry);
+            if INSIDE {
+                let next = self.next;
+                self.next = next.wrapping_add(self.launch.nx as usize);
+                return global::load_v4(next.cast()).map(f32::from_bits);
+            }
+            let row = self.place_of_row();
+            self.row += 1;
             if row == OUTSIDE {
                 return values;
             }
@@ -231,39 +239,28 @@ unsafe fn store(launch: &LineStrips, plane: *mut f32, (y, x): (u32, u32), sums: 
     }
 }
 
+/// Goes down the rows of a strip, whose first row of outputs is `y`; `own` is the first column of the thread in the block.
 #[inline(always)]
 #[track_caller]
-unsafe fn sum<const SPAN_OF: usize>(input: *const u8, output: *mut u8, launch: &LineStrips) {
-    let [across, down] = launch.blocks(SPAN_OF);
-    let tile = launch.tile(SPAN_OF);
-    // SAFETY: the launch is as the kernel's contract says.
+unsafe fn rows<const SPAN_OF: usize, const INSIDE: bool>(
+    mut part: Part,
+    output: *mut f32,
+    (y, own): (u32, u32),
+    rows: u32,
+) {
+    let launch = part.launch;
+    // SAFETY: as the caller promises.
     unsafe {
-        let (block, own) = (thread::block_idx_x(), thread::thread_idx_x() * GROUP);
-        let (first, rest) = (block % across * tile, block / across);
-        let (y, plane) = (rest % down * launch.height, rest / down);
-        let plane = plane as usize * launch.ny as usize * launch.nx as usize;
-        let output = output.cast::<f32>().wrapping_add(plane);
-        let x = first + own;
-        let column = x as i32 - before(SPAN_OF) as i32;
-        let part = Part {
-            launch,
-            plane: input.cast::<f32>().wrapping_add(plane),
-            entry: x,
-            column,
-            is_whole: launch.is_aligned[0] != 0
-                && column >= 0
-                && column + GROUP as i32 <= launch.nx as i32,
-        };
-        let outside = part.outside();
-        let has_outputs = own < tile && x < launch.nx;
-        let height = if launch.height < launch.ny - y { launch.height } else { launch.ny - y };
+        let outside = if INSIDE { 0 } else { part.outside() };
+        // As an entry of the table its first column is that of its first output.
+        let x = part.entry;
+        let has_outputs = own < launch.tile(SPAN_OF) && x < launch.nx;
         let to = shared::dynamic().offset(own * 4);
         let both = [to, to.offset(launch.threads * BYTES)];
         let mut sums = [[0.0; OUTPUTS]; SPAN_OF];
         // Rows that are on their way while products are computed.
         let mut ahead = [[0.0; OUTPUTS]; AHEAD];
-        unroll!(slot < AHEAD => ahead[slot] = part.values(y + slot as u32));
-        let rows = height + SPAN_OF as u32 - 1;
+        unroll!(slot < AHEAD => ahead[slot] = part.values::<INSIDE>());
         let mut row = 0;
         'rows: loop {
             unroll!(slot < AHEAD => {
@@ -271,14 +268,16 @@ unsafe fn sum<const SPAN_OF: usize>(input: *const u8, output: *mut u8, launch: &
                     add(&mut sums, step, ahead[slot], launch.along_y[step])
                 });
                 // Into the same registers: a loop in which values change places waits for them there.
-                ahead[slot] = part.values(y + row + AHEAD as u32);
+                ahead[slot] = part.values::<INSIDE>();
                 row += 1;
                 if row >= SPAN_OF as u32 {
                     let mut done = divided(sums[0], launch.divisors[0]);
-                    unroll!(at < OUTPUTS => if outside >> at & 1 != 0 {
-                        done[at] = launch.outside
-                    });
-                    let to = both[slot];
+                    if !INSIDE {
+                        unroll!(at < OUTPUTS => if outside >> at & 1 != 0 {
+                            done[at] = launch.outside
+                        });
+                    }
+                    let to = both[slot % 2];
                     shared::store_v4(to, done.map(f32::to_bits));
                     // Of two rows of shared memory this waits for the readers of the other one, too.
                     thread::sync_threads();
@@ -295,8 +294,50 @@ unsafe fn sum<const SPAN_OF: usize>(input: *const u8, output: *mut u8, launch: &
     }
 }
 
+#[inline(always)]
+#[track_caller]
+unsafe fn sum<const SPAN_OF: usize>(input: *const u8, output: *mut u8, launch: &LineStrips) {
+    let [across, down] = launch.blocks(SPAN_OF);
+    let left = before(SPAN_OF);
+    // SAFETY: the launch is as the kernel's contract says.
+    unsafe {
+        let (block, own) = (thread::block_idx_x(), thread::thread_idx_x() * GROUP);
+        let (first, rest) = (block % across * launch.tile(SPAN_OF), block / across);
+        let (y, plane) = (rest % down * launch.height, rest / down);
+        let plane = plane as usize * launch.ny as usize * launch.nx as usize;
+        let input = input.cast::<f32>().wrapping_add(plane);
+        let output = output.cast::<f32>().wrapping_add(plane);
+        let height = if launch.height < launch.ny - y { launch.height } else { launch.ny - y };
+        let count = height + SPAN_OF as u32 - 1;
+        let row = y as i32 + launch.first;
+        let is_aligned = launch.is_aligned[0] != 0;
+        let is_inside = is_aligned
+            && row >= 0
+            && row + (count as i32 + AHEAD as i32) <= launch.ny as i32
+            && first >= left
+            && first - left + launch.threads * GROUP <= launch.nx;
+        let column = (first + own) as i32 - left as i32;
+        let mut part = Part {
+            launch,
+            plane: input,
+            row: y,
+            entry: first + own,
+            column,
+            is_whole: is_aligned && column >= 0 && column + GROUP as i32 <= launch.nx as i32,
+            next: input,
+        };
+        if is_inside {
+            let next = row as usize * launch.nx as usize + column as usize;
+            part.next = part.next.wrapping_add(next);
+            rows::<SPAN_OF, true>(part, output, (y, own), count);
+        } else {
+            rows::<SPAN_OF, false>(part, output, (y, own), count);
+        }
+    }
+}
+
 macro_rules! kernels {
-    ($($name:ident: $span:literal;)*) => {
+    ($($name:ident: $span:literal, $registers:literal;)*) => {
         $(
             /// Sums along y and x of
             #[doc = stringify!($span)]
@@ -306,7 +347,7 @@ macro_rules! kernels {
             /// Launch with as many threads as `launch` says, one of [`THREADS`], for each plane [`LineStrips::blocks`] blocks, along x first, with
             /// [`LineStrips::shared_bytes`] of dynamic shared memory. `input` and `output` are different arrays of planes of f32 of the extents that
             /// `launch` has, its tables have as many entries as [`LineStrips::tables`] says, of which each is [`OUTSIDE`] or one of the array.
-            #[kernel(registers = 128)]
+            #[kernel(registers = $registers)]
             pub unsafe fn $name(input: *const u8, output: *mut u8, launch: LineStrips) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { sum::<$span>(input, output, &launch) };
@@ -317,9 +358,10 @@ macro_rules! kernels {
         #[cfg(not(target_arch = "nvptx64"))]
         pub const KERNELS: &[&str] = &[$(stringify!($name)),*];
 
-        /// Each kernel, with its weights.
+        /// Each kernel, with its weights, and registers of a thread.
         #[cfg(not(target_arch = "nvptx64"))]
-        pub const SUMS: &[(usize, Entry<Call>)] = &[$(($span, Entry::of::<$name>())),*];
+        pub const SUMS: &[(usize, u32, Entry<Call>)] =
+            &[$(($span, $registers, Entry::of::<$name>())),*];
     };
 }
 
@@ -328,12 +370,12 @@ macro_rules! kernels {
 pub type Call = (*const u8, *mut u8, LineStrips);
 
 kernels! {
-    filter_line_strips_3: 3;
-    filter_line_strips_5: 5;
-    filter_line_strips_7: 7;
-    filter_line_strips_9: 9;
-    filter_line_strips_11: 11;
-    filter_line_strips_13: 13;
-    filter_line_strips_15: 15;
-    filter_line_strips_17: 17;
+    filter_line_strips_3: 3, 64;
+    filter_line_strips_5: 5, 64;
+    filter_line_strips_7: 7, 72;
+    filter_line_strips_9: 9, 72;
+    filter_line_strips_11: 11, 96;
+    filter_line_strips_13: 13, 96;
+    filter_line_strips_15: 15, 128;
+    filter_line_strips_17: 17, 128;
 }

@@ -17,11 +17,14 @@ pub const COLUMNS: u32 = BLOCK * GROUP;
 pub const SPAN: usize = 15;
 /// Weights along y in kernels of at most so many along x: those have fewer sums.
 pub const SMALL: usize = 7;
-/// Registers of a thread.
-pub const REGISTERS: u32 = 128;
+/// Registers of a thread in kernels of at most so many weights along y.
+#[must_use]
+pub const fn registers(most: usize) -> u32 {
+    if most > SMALL { 128 } else { 72 }
+}
 
 /// Rows that are loaded ahead, at most.
-const MOST_AHEAD: usize = 3;
+const MOST_AHEAD: usize = 2;
 const OUTPUTS: usize = GROUP as usize;
 /// Values of a row that the outputs of a thread read, at most.
 const WINDOW: usize = SPAN + OUTPUTS - 1;
@@ -73,48 +76,54 @@ impl Strips {
     }
 }
 
-/// What a thread reads of a plane.
+/// What a thread reads of a plane, row after row.
 struct Part<'a> {
     launch: &'a Strips,
     plane: *const u8,
+    /// The next row, as an entry of the table.
+    row: u32,
     /// The first column that it reads, as an entry of the table, and in the array, if all of them are there.
     column: u32,
     first: i32,
     is_inside: bool,
+    /// The first value of the next row, if all rows of the strip are in the array.
+    next: *const f32,
 }
 
 impl Part<'_> {
-    /// Where a row lies, an entry of the table, or [`OUTSIDE`].
+    /// Where the next row lies, or [`OUTSIDE`].
     #[inline(always)]
     #[track_caller]
-    unsafe fn row(&self, entry: u32) -> u32 {
-        let row = entry.wrapping_add_signed(self.launch.first[0]);
+    unsafe fn place(&self) -> u32 {
+        let row = self.row.wrapping_add_signed(self.launch.first[0]);
         if row < self.launch.ny {
             return row;
         }
         // SAFETY: the table has it.
-        unsafe { global::load_constant(self.launch.rows.wrapping_add(entry as usize)) }
+        unsafe { global::load_constant(self.launch.rows.wrapping_add(self.row as usize)) }
     }
 
-    /// The values of a row that the outputs read.
+    /// The values of the next row that the outputs read; where all that a block reads is `INSIDE` the array, nothing is asked for.
     #[inline(always)]
     #[track_caller]
-    unsafe fn window<const SPAN_X: usize>(&self, entry: u32) -> [f32; WINDOW] {
+    unsafe fn window<const SPAN_X: usize, const INSIDE: bool>(&mut self) -> [f32; WINDOW] {
         let mut window = [self.launch.outside; WINDOW];
         // SAFETY: the tables lead to places of the array.
         unsafe {
-            let row = self.row(entry);
+            if INSIDE {
+                load::<SPAN_X>(self.next, &mut window);
+                self.next = self.next.wrapping_add(self.launch.nx as usize);
+                return window;
+            }
+            let row = self.place();
+            self.row += 1;
             if row == OUTSIDE {
                 return window;
             }
             let from =
                 self.plane.cast::<f32>().wrapping_add(row as usize * self.launch.nx as usize);
             if self.is_inside {
-                let from = from.wrapping_offset(self.first as isize);
-                unroll!(at < SPAN_X => window[at] = global::load_f32(from.wrapping_add(at)));
-                unroll!(at < 3 => {
-                    window[SPAN_X + at] = global::load_f32(from.wrapping_add(SPAN_X + at))
-                });
+                load::<SPAN_X>(from.wrapping_offset(self.first as isize), &mut window);
             } else {
                 unroll!(at < SPAN_X => self.gather(from, at, &mut window));
                 unroll!(at < 3 => self.gather(from, SPAN_X + at, &mut window));
@@ -135,6 +144,19 @@ impl Part<'_> {
                 window[at] = global::load_f32(row.wrapping_add(column as usize));
             }
         }
+    }
+}
+
+/// Values side by side.
+#[inline(always)]
+#[track_caller]
+unsafe fn load<const SPAN_X: usize>(from: *const f32, window: &mut [f32; WINDOW]) {
+    // SAFETY: as the caller promises: values of the array.
+    unsafe {
+        unroll!(at < SPAN_X => window[at] = global::load_f32(from.wrapping_add(at)));
+        unroll!(at < 3 => {
+            window[SPAN_X + at] = global::load_f32(from.wrapping_add(SPAN_X + at))
+        });
     }
 }
 
@@ -176,47 +198,35 @@ unsafe fn store(launch: &Strips, plane: *mut u8, (y, x): (u32, u32), sums: [f32;
     }
 }
 
+/// Goes down the rows of a strip; `(y, x)` is its first output.
 #[inline(always)]
 #[track_caller]
-unsafe fn sum<const SPAN_X: usize, const MOST: usize, const AHEAD: usize>(
-    input: *const u8,
+unsafe fn rows<const SPAN_X: usize, const MOST: usize, const AHEAD: usize, const INSIDE: bool>(
+    mut part: Part,
     output: *mut u8,
-    launch: &Strips,
+    (y, x): (u32, u32),
+    rows: u32,
 ) {
-    let [across, down] = launch.blocks();
-    // SAFETY: the launch is as the kernel's contract says.
+    let launch = part.launch;
+    // SAFETY: as the caller promises.
     unsafe {
-        let block = thread::block_idx_x();
-        let x = block % across * COLUMNS + thread::thread_idx_x() * GROUP;
-        let rest = block / across;
-        let (y, plane) = (rest % down * launch.height, rest / down);
-        if x >= launch.nx {
-            return;
-        }
-        let plane = plane as usize * launch.ny as usize * launch.nx as usize * 4;
-        let output = output.wrapping_add(plane);
-        let first = x as i32 + launch.first[1];
-        let is_inside = first >= 0 && first + (SPAN_X + 3) as i32 <= launch.nx as i32;
-        let part = Part { launch, plane: input.wrapping_add(plane), column: x, first, is_inside };
-        let height = if launch.height < launch.ny - y { launch.height } else { launch.ny - y };
-        let rows = height + launch.span - 1;
         let mut sums = [[0.0; OUTPUTS]; MOST];
         let mut row = 0;
         // Rows that are on their way while products are computed.
         let mut ahead = [[0.0; WINDOW]; AHEAD];
-        unroll!(slot < AHEAD => ahead[slot] = part.window::<SPAN_X>(y + slot as u32));
+        unroll!(slot < AHEAD => ahead[slot] = part.window::<SPAN_X, INSIDE>());
         'rows: loop {
             unroll!(slot < AHEAD => {
                 let window = ahead[slot];
                 if AHEAD == 1 {
-                    ahead[slot] = part.window::<SPAN_X>(y + row + 1);
+                    ahead[slot] = part.window::<SPAN_X, INSIDE>();
                 }
                 unroll!(step < MOST => if (step as u32) < launch.span {
                     add::<SPAN_X, MOST>(&mut sums, step, &window, launch);
                 });
                 if AHEAD > 1 {
                     // Into the same registers: a loop in which values change places waits for them there.
-                    ahead[slot] = part.window::<SPAN_X>(y + row + AHEAD as u32);
+                    ahead[slot] = part.window::<SPAN_X, INSIDE>();
                 }
                 row += 1;
                 if row >= launch.span {
@@ -230,8 +240,53 @@ unsafe fn sum<const SPAN_X: usize, const MOST: usize, const AHEAD: usize>(
     }
 }
 
+#[inline(always)]
+#[track_caller]
+unsafe fn sum<const SPAN_X: usize, const MOST: usize, const AHEAD: usize>(
+    input: *const u8,
+    output: *mut u8,
+    launch: &Strips,
+) {
+    let [across, down] = launch.blocks();
+    let nx = launch.nx as i32;
+    // SAFETY: the launch is as the kernel's contract says.
+    unsafe {
+        let block = thread::block_idx_x();
+        let own = thread::thread_idx_x() * GROUP;
+        let (x, rest) = (block % across * COLUMNS, block / across);
+        let (y, plane) = (rest % down * launch.height, rest / down);
+        let plane = plane as usize * launch.ny as usize * launch.nx as usize * 4;
+        let (input, output) = (input.wrapping_add(plane), output.wrapping_add(plane));
+        let height = if launch.height < launch.ny - y { launch.height } else { launch.ny - y };
+        let count = height + launch.span - 1;
+        let [row, column] = [y as i32 + launch.first[0], x as i32 + launch.first[1]];
+        let is_inside = row >= 0
+            && row + (count as i32 + AHEAD as i32) <= launch.ny as i32
+            && column >= 0
+            && column + (COLUMNS as i32 + SPAN_X as i32) <= nx;
+        let first = column + own as i32;
+        let mut part = Part {
+            launch,
+            plane: input,
+            row: y,
+            column: x + own,
+            first,
+            is_inside: first >= 0 && first + (SPAN_X + 3) as i32 <= nx,
+            next: input.cast(),
+        };
+        let at = (y, x + own);
+        if is_inside {
+            let first = row as usize * launch.nx as usize + first as usize;
+            part.next = part.next.wrapping_add(first);
+            rows::<SPAN_X, MOST, AHEAD, true>(part, output, at, count);
+        } else if x + own < launch.nx {
+            rows::<SPAN_X, MOST, AHEAD, false>(part, output, at, count);
+        }
+    }
+}
+
 macro_rules! kernels {
-    ($($name:ident: $span:literal, $most:ident;)*) => {
+    ($($name:ident: $span:literal, $most:ident, $registers:literal;)*) => {
         $(
             /// A sum over a box of
             #[doc = stringify!($span)]
@@ -241,7 +296,7 @@ macro_rules! kernels {
             /// Launch with [`BLOCK`] threads, for each plane [`Strips::blocks`] blocks, along x first. `input` and `output` are different
             /// arrays of planes of f32 of the extents that `launch` has, its tables have as many entries as [`Strips::tables`] says, of which each
             /// is [`OUTSIDE`] or one of the array, and it has at most as many weights along y as the kernel takes.
-            #[kernel(registers = 128)]
+            #[kernel(registers = $registers)]
             pub unsafe fn $name(input: *const u8, output: *mut u8, launch: Strips) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { sum::<$span, $most, { ahead($most) }>(input, output, &launch) };
@@ -263,18 +318,18 @@ macro_rules! kernels {
 pub type Call = (*const u8, *mut u8, Strips);
 
 kernels! {
-    filter_strips_2: 2, SMALL;
-    filter_strips_3: 3, SMALL;
-    filter_strips_4: 4, SMALL;
-    filter_strips_5: 5, SMALL;
-    filter_strips_6: 6, SMALL;
-    filter_strips_7: 7, SMALL;
-    filter_strips_8: 8, SPAN;
-    filter_strips_9: 9, SPAN;
-    filter_strips_10: 10, SPAN;
-    filter_strips_11: 11, SPAN;
-    filter_strips_12: 12, SPAN;
-    filter_strips_13: 13, SPAN;
-    filter_strips_14: 14, SPAN;
-    filter_strips_15: 15, SPAN;
+    filter_strips_2: 2, SMALL, 72;
+    filter_strips_3: 3, SMALL, 72;
+    filter_strips_4: 4, SMALL, 72;
+    filter_strips_5: 5, SMALL, 72;
+    filter_strips_6: 6, SMALL, 72;
+    filter_strips_7: 7, SMALL, 72;
+    filter_strips_8: 8, SPAN, 128;
+    filter_strips_9: 9, SPAN, 128;
+    filter_strips_10: 10, SPAN, 128;
+    filter_strips_11: 11, SPAN, 128;
+    filter_strips_12: 12, SPAN, 128;
+    filter_strips_13: 13, SPAN, 128;
+    filter_strips_14: 14, SPAN, 128;
+    filter_strips_15: 15, SPAN, 128;
 }

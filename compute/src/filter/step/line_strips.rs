@@ -2,7 +2,7 @@
 //! The launches of products of two lines of as many weights by threads that go down strips of rows.
 
 use cuda_driver::{AnyCall, Extents};
-use kernels_gpu::filter::line_strips::{LineStrips, REGISTERS, SPAN, SUMS, THREADS, before};
+use kernels_gpu::filter::line_strips::{LineStrips, SPAN, SUMS, THREADS, before};
 use problem::Error;
 
 use super::super::kind::Kind;
@@ -25,7 +25,8 @@ impl Of<'_> {
         if !is_single(kinds) || !is_dense || !is_centred || self.filter.step != 1 {
             return Ok(None);
         }
-        let Some((_, kernel)) = SUMS.iter().copied().find(|(weights, _)| *weights == span) else {
+        let mut all = SUMS.iter().copied();
+        let Some((_, registers, kernel)) = all.find(|(weights, ..)| *weights == span) else {
             return Ok(None);
         };
         let (mut along_y, mut along_x) = ([0.0; SPAN], [0.0; SPAN]);
@@ -50,7 +51,7 @@ impl Of<'_> {
         let fits = THREADS.map(|threads| {
             launch.threads = threads;
             let across = launch.blocks(span)[0];
-            (self.strip(across, span as u32, [threads, REGISTERS]), threads)
+            (self.strip(across, span as u32, [threads, registers]), threads)
         });
         let fit = fits.iter().min_by_key(|(strip, _)| strip.time);
         let (strip, threads) = fit.expect("there are numbers of threads");

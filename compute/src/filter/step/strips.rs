@@ -68,7 +68,7 @@ impl Of<'_> {
             return Ok(None);
         }
         let mut all = strips::SUMS.iter().copied();
-        let Some((_, _, kernel)) = all.find(|(along, most, _)| *along == x.1 && y.1 <= *most)
+        let Some((_, most, kernel)) = all.find(|(along, most, _)| *along == x.1 && y.1 <= *most)
         else {
             return Ok(None);
         };
@@ -88,7 +88,7 @@ impl Of<'_> {
             nx,
             first: [y.0, x.0],
             span,
-            height: self.strip(across, span, [strips::BLOCK, strips::REGISTERS]).height,
+            height: self.strip(across, span, [strips::BLOCK, strips::registers(most)]).height,
             is_aligned: 0,
             weights,
         };
@@ -135,7 +135,7 @@ impl Of<'_> {
             nx,
             first: y.0,
             span,
-            height: self.strip(across, span, [byte_strips::BLOCK, byte_strips::REGISTERS]).height,
+            height: self.strip(across, span, [byte_strips::BLOCK, shape.registers]).height,
             shift: whole.shift,
             below: whole.below(),
             aligned: 1,
