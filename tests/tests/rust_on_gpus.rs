@@ -76,10 +76,35 @@ fn the_page_makes_a_tested_crate_from_nothing() {
     assert_eq!(write(second), "src/main.rs");
     assert_passes();
 
-    // The crate has another path next time, so what was built of it is of no use.
-    let mut clean = cargo(&krate);
-    clean.args(["clean", "--offline", "--quiet", "--package=product"]);
+    clean(&krate, "product");
+}
+
+/// What was built of a crate that has another path next time is of no use.
+fn clean(krate: &Path, name: &str) {
+    let mut clean = cargo(krate);
+    clean.args(["clean", "--offline", "--quiet", "--package", name]);
     assert!(clean.env("CARGO_TARGET_DIR", target()).status().unwrap().success());
+}
+
+#[test]
+fn five_commands_make_a_tested_kernel_in_an_empty_folder() {
+    let page = std::fs::read_to_string(root().join("docs/rust-on-gpus.md")).unwrap();
+    let commands = blocks(&page, "sh")[0];
+    assert_eq!(commands.lines().count(), 5, "{commands}");
+    let commands = commands.replace("/path/to/checkout", root().to_str().unwrap());
+    let outside = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-e", "-c", &commands]).current_dir(outside.path());
+    shell.env_remove("CUDA_LIBRARY_PATH").env_remove("RUSTC_WORKSPACE_WRAPPER");
+    shell.env("CARGO_NET_OFFLINE", "true").env("CARGO_TARGET_DIR", target());
+    if std::env::var_os("CARGO_PROFILE_DEV_DEBUG").is_none() {
+        shell.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+    }
+    let Output { status, stdout, stderr } = shell.output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success() && stdout.contains("test result: ok. "), "{stdout}{stderr}");
+    assert!(!stdout.contains("ok. 0 passed") && !stderr.contains("warning"), "{stdout}{stderr}");
+    clean(&outside.path().join("sum"), "sum");
 }
 
 /// Where cargo puts what it builds.
