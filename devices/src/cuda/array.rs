@@ -6,11 +6,11 @@
 //! one: on the device, at the speed of its memory. Such copies are made on the default stream, and have ended when
 //! a call returns.
 
-use super::super::{Elsewhere, Rows};
+use super::super::{Elsewhere, Rows, failed};
 use super::bytes::{Current, DeviceBytes};
-use super::memory::{self, check};
+use super::memory;
 use super::strides::{check_number, rows};
-use cuda_driver::cust::sys;
+use cuda_driver::sys;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Shape, with_dtype, with_values};
 
@@ -119,9 +119,9 @@ impl DeviceGrid {
         let _current = Current::new()?;
         let bytes: &[u8] = with_values!(&grid.values, values => bytemuck::cast_slice(values));
         // SAFETY: both hold as many bytes.
-        let status =
+        let copied =
             unsafe { sys::cuMemcpyHtoD_v2(new.address(), bytes.as_ptr().cast(), bytes.len()) };
-        check("upload a grid", status)?;
+        copied.map_err(failed("upload a grid"))?;
         memory::settle()?;
         Ok(new)
     }
