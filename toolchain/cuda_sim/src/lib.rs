@@ -30,6 +30,7 @@
 //! `lane`). Accesses that a kernel makes through plain references or pointers work, unchecked.
 
 mod allocation;
+mod atomics;
 pub mod barrier;
 mod block;
 mod buffer;
@@ -52,12 +53,14 @@ mod memory;
 pub mod mma;
 mod pending;
 mod product_fault;
+mod ptx;
 mod products;
 mod refusal;
 mod shadow;
 pub mod shared;
 mod shared_memory;
 mod site;
+mod source;
 mod stack;
 mod statics;
 mod store;
@@ -76,7 +79,9 @@ pub use launch::{launch, only_blocks};
 pub use limits::{enter, resident_blocks};
 pub use memory::Memory;
 pub use product_fault::ProductFault;
+pub use ptx::{Misread, Module};
 pub use refusal::Refusal;
 pub use shared::static_shared;
 pub use site::Site;
+pub use source::Source;
 pub use tensor_map::{Swizzle, TensorMap, TensorMapError};

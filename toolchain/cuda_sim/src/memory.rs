@@ -4,9 +4,9 @@
 use crate::allocation::{Allocation, GUARD};
 use crate::buffer::Buffer;
 use crate::chip::OnChip as _;
-use crate::clock::Clock;
+use crate::clock::{Clock, Knowledge};
 use crate::counter::Counter;
-use crate::fault::{Access, FaultKind, Place};
+use crate::fault::{Access, Fault, FaultKind, Place};
 use crate::shadow::Event;
 use crate::tensor_map::{TensorMap, TensorMapError};
 use bytemuck::{AnyBitPattern, NoUninit, Pod};
@@ -32,6 +32,14 @@ pub struct Memory {
     pub(crate) started_early: bool,
     /// Dynamic shared memory that kernels are allowed, by name.
     pub(crate) allowed: BTreeMap<String, u32>,
+    /// The first read in this launch of what nothing had written, as a mistake.
+    pub(crate) suspect: Option<Fault>,
+    /// Whether what nothing has written may be read.
+    pub(crate) is_lenient: bool,
+    /// What was released by atomic writes of words.
+    pub(crate) words: BTreeMap<usize, Knowledge>,
+    /// Variables of modules of PTX: where they are.
+    pub(crate) variables: BTreeMap<usize, Vec<u64>>,
     /// Bytes of sparse buffers so far, with their guards.
     sparse_bytes: usize,
 }
@@ -125,10 +133,11 @@ impl Memory {
         self.insert(allocation, len)
     }
 
-    /// The elements of a buffer; zero where nothing was written.
+    /// The elements of a buffer.
     ///
     /// # Panics
-    /// With a buffer of another memory.
+    /// With a buffer of another memory, and where an element is read that nothing has written: of an
+    /// [`output`](Self::output) that a kernel has not filled. [`Self::unwritten`] asks for that.
     #[must_use]
     pub fn read<T: AnyBitPattern + NoUninit>(&self, buffer: Buffer<T>) -> Vec<T> {
         self.read_at(buffer, 0, buffer.len)
@@ -137,7 +146,7 @@ impl Memory {
     /// So many elements of a buffer from one on.
     ///
     /// # Panics
-    /// With a buffer of another memory, or past its end.
+    /// As [`Self::read`], and past the buffer's end.
     #[must_use]
     pub fn read_at<T: AnyBitPattern + NoUninit>(
         &self,
@@ -146,9 +155,24 @@ impl Memory {
         count: usize,
     ) -> Vec<T> {
         let allocation = self.allocation(buffer.start).expect("the buffer is one of this memory");
+        let range = first * size_of::<T>()..(first + count) * size_of::<T>();
+        if let Some(at) = allocation.unwritten(range) {
+            let (place, element) = (allocation.place(at), at / size_of::<T>());
+            panic!("unwritten: the host reads {place} (element {element}), which nothing has written");
+        }
         let mut elements = vec![T::zeroed(); count];
         allocation.copy_out(first * size_of::<T>(), bytemuck::cast_slice_mut(&mut elements));
         elements
+    }
+
+    /// The first element of a buffer that nothing has written.
+    ///
+    /// # Panics
+    /// With a buffer of another memory.
+    #[must_use]
+    pub fn unwritten<T>(&self, buffer: Buffer<T>) -> Option<usize> {
+        let allocation = self.allocation(buffer.start).expect("the buffer is one of this memory");
+        Some(allocation.unwritten(0..allocation.len)? / size_of::<T>().max(1))
     }
 
     /// Puts elements into a buffer, from one on, when all launches have ended.
@@ -184,6 +208,9 @@ impl Memory {
     /// may access until then is kept.
     pub(crate) fn begin_launch(&mut self, overlapping: bool) {
         let overlaps = overlapping && Chip::current() >= Chip::Sm90;
+        self.suspect = None;
+        self.is_lenient = false;
+        self.words.clear();
         self.follows = std::mem::replace(&mut self.is_known, true) && overlaps;
         self.started_early = std::mem::take(&mut self.starts_early) && self.follows;
         for allocation in self.allocations.values_mut() {
@@ -228,7 +255,7 @@ impl Memory {
             if !allocation.writable {
                 return Err(FaultKind::ReadOnly(allocation.place(range.start)));
             }
-            allocation.check_written(range.clone())?;
+            allocation.check_written(range.clone(), false)?;
             if !allocation.shadow().is_untouched(range.clone()) {
                 return Err(FaultKind::Counter(allocation.place(range.start)));
             }
@@ -273,8 +300,9 @@ impl Memory {
         clock: &Clock,
     ) -> Result<(), FaultKind> {
         self.check_no_counter(address, bytes)?;
+        let is_lenient = self.is_lenient;
         let (allocation, range) = self.find(address, bytes, Access::Read)?;
-        allocation.check_written(range.clone())?;
+        allocation.check_written(range.clone(), is_lenient)?;
         if allocation.writable {
             let result = allocation.shadow().read(range, event, clock);
             result
@@ -311,6 +339,39 @@ impl Memory {
         }
         let result = allocation.shadow().write(range, event, clock);
         result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))
+    }
+
+    /// Checks and records an atomic write of a value, and gives what is there, which nothing need have written if it is
+    /// not `needed`. The new one is written by [`Self::fill`].
+    pub(crate) fn update(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        needed: bool,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<u64, FaultKind> {
+        self.check_no_counter(address, bytes)?;
+        let is_lenient = self.is_lenient || !needed;
+        let (allocation, range) = self.find(address, bytes, Access::Write)?;
+        if !allocation.writable {
+            return Err(FaultKind::ReadOnly(allocation.place(range.start)));
+        }
+        allocation.check_written(range.clone(), is_lenient)?;
+        let result = allocation.shadow().update(range.clone(), event, clock);
+        result
+            .map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))?;
+        let mut word = [0; 8];
+        allocation.copy_out(range.start, &mut word[..bytes]);
+        Ok(u64::from_ne_bytes(word))
+    }
+
+    /// The first buffer that something has written beyond.
+    pub(crate) fn trampled(&self) -> Option<FaultKind> {
+        let found = self.allocations.values().find_map(|it| Some((it, it.trampled()?)));
+        let (allocation, offset) = found?;
+        let place = Place::Global { buffer: allocation.name.clone(), offset };
+        Some(FaultKind::Trampled { place, size: allocation.len })
     }
 
     /// Writes the data of a reservation.

@@ -21,6 +21,8 @@ pub struct Event {
     pub epoch: u32,
     /// Whether it is done some time after it was issued.
     pub asynchronous: bool,
+    /// Whether others may access the same bytes in the same way at the same time.
+    pub is_atomic: bool,
     /// By which way it reaches memory.
     pub proxy: Proxy,
 }
@@ -97,6 +99,8 @@ pub struct Shadow {
     events: Vec<Event>,
     /// Readers of the cells that have more than one; cells name them by their index plus 1.
     crowds: Vec<Crowd>,
+    /// Atomic writes of granules since the last ordinary one.
+    atomics: BTreeMap<usize, Crowd>,
 }
 
 /// Reads of a granule since the last write.
@@ -244,13 +248,18 @@ impl Shadow {
     /// An empty history of `bytes` bytes.
     pub fn new(space: Space, bytes: usize) -> Self {
         let cells = Cells::All(vec![Cell::default(); bytes.div_ceil(GRANULE)]);
-        Self { space, granule: GRANULE, cells, events: Vec::new(), crowds: Vec::new() }
+        Self::of(space, cells)
+    }
+
+    fn of(space: Space, cells: Cells) -> Self {
+        let (events, crowds, atomics) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { space, granule: GRANULE, cells, events, crowds, atomics }
     }
 
     /// That of any number of bytes, of which few are accessed.
     pub fn sparse(space: Space) -> Self {
         let cells = Cells::Sparse(BTreeMap::new());
-        Self { space, granule: GRANULE, cells, events: Vec::new(), crowds: Vec::new() }
+        Self::of(space, cells)
     }
 
     /// Gives each byte a history of its own, once one is accessed alone.
@@ -260,6 +269,11 @@ impl Shadow {
         }
         self.granule = 1;
         self.cells = self.cells.refined();
+        let atomics = std::mem::take(&mut self.atomics).into_iter();
+        let each = |(at, crowd): (usize, Crowd)| {
+            (0..GRANULE).map(move |byte| (at * GRANULE + byte, crowd.clone()))
+        };
+        self.atomics = atomics.flat_map(each).collect();
         // Bytes that had readers in common have them twice from now on.
         for (number, cell) in self.cells.each().filter(|cell| cell.crowd != 0).enumerate() {
             if number % GRANULE != 0 {
@@ -291,6 +305,12 @@ impl Shadow {
                 if writer.is_unfenced(&event, self.space, clock) {
                     return Err(unfenced(at * granule, *writer, self.space));
                 }
+            }
+            if !event.is_atomic
+                && let Some(crowd) = self.atomics.get(&at)
+                && let Some(writer) = crowd.readers.iter().find(|it| !before(&self.events, **it))
+            {
+                return Err(conflict(at * granule, self.events[*writer as usize - 1], true));
             }
             if cell.reader == 0 || before(&self.events, cell.reader) {
                 cell.reader = id;
@@ -339,9 +359,46 @@ impl Shadow {
             if let Some(reader) = readers.find(|&reader| !before(reader)) {
                 return Err(conflict(at * granule, events[reader as usize - 1], false));
             }
+            if let Some(crowd) = self.atomics.get(&at)
+                && let Some(writer) = crowd.readers.iter().find(|it| !before(**it))
+            {
+                return Err(conflict(at * granule, events[*writer as usize - 1], true));
+            }
             crowd.clear();
+            self.atomics.remove(&at);
             cell.writer = id;
             cell.reader = 0;
+        }
+        Ok(())
+    }
+
+    /// Records an atomic write by an agent with this clock: it conflicts with ordinary accesses only.
+    pub fn update(
+        &mut self,
+        bytes: Range<usize>,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), Conflict> {
+        self.refine_for(&bytes);
+        let granule = self.granule;
+        let id = self.record(event);
+        let events = &self.events;
+        let of = |id: u32| &events[id as usize - 1];
+        let before = |id: u32| id == 0 || of(id).is_before(event.site.block, clock);
+        for at in granules(bytes, granule) {
+            let cell = self.cells.at(at);
+            if !before(cell.writer) {
+                return Err(conflict(at * granule, *of(cell.writer), true));
+            }
+            let crowd = match cell.crowd {
+                0 => &[][..],
+                crowd => &self.crowds[crowd as usize - 1].readers,
+            };
+            let mut readers = crowd.iter().copied().chain([cell.reader]);
+            if let Some(reader) = readers.find(|&it| !before(it) && !of(it).is_atomic) {
+                return Err(conflict(at * granule, *of(reader), false));
+            }
+            self.atomics.entry(at).or_default().add(id, before);
         }
         Ok(())
     }
@@ -350,6 +407,9 @@ impl Shadow {
     pub fn is_untouched(&self, bytes: Range<usize>) -> bool {
         let is_untouched = |cell: &Cell| cell.writer == 0 && cell.reader == 0;
         let granules = granules(bytes, self.granule);
+        if self.atomics.range(granules.clone()).next().is_some() {
+            return false;
+        }
         match &self.cells {
             Cells::All(cells) => cells[granules].iter().all(is_untouched),
             Cells::Sparse(cells) => cells.range(granules).all(|(_, cell)| is_untouched(cell)),
@@ -364,7 +424,11 @@ impl Shadow {
                 Marks::Sparse(cells.iter().map(|(&at, cell)| (at, cell.mark())).collect())
             }
         };
-        Touched { granule: self.granule, marks }
+        let mut touched = Touched { granule: self.granule, marks };
+        for at in self.atomics.keys() {
+            touched.write(at * self.granule..(at + 1) * self.granule);
+        }
+        touched
     }
 
     fn record(&mut self, event: Event) -> u32 {

@@ -30,12 +30,25 @@
 //! assert_eq!(memory.bytes(1), 3f32.to_le_bytes());
 //! ```
 
+mod compute;
+mod convert;
+mod decode;
 mod execute;
+mod lines;
 mod memory;
+mod module;
+mod operands;
+mod parse;
 mod read;
+mod scan;
+mod thread;
+mod types;
 
 pub use memory::Memory;
+pub use module::{Access, Module, Order, Slot, Space, Special, Variable};
+pub use parse::Misread;
 pub use read::Program;
+pub use thread::{LOCAL, Machine, SHARED, Thread, space_of};
 
 /// The first mistake of a kernel, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
