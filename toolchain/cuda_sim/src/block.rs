@@ -309,11 +309,15 @@ impl<'a> Block<'a> {
         };
         // What was read too early is written now: the barrier between the two is missing.
         self.fault.get_or_insert(match fault.kind {
-            FaultKind::Race { place, other, .. } if other == suspect.site => {
-                let (access, other_access, other) = (Access::Read, Access::Write, fault.site);
+            FaultKind::Race { place, other, access: Access::Write, .. }
+                if other.location == suspect.site.location =>
+            {
+                let (site, other) = (other, fault.site);
+                let (access, other_access) = (Access::Read, Access::Write);
                 let kind = FaultKind::Race { access, place, other_access, other };
-                Fault { kind, ..suspect }
+                Fault { site, kind, ..suspect }
             }
+            FaultKind::Race { .. } if fault.site.location == suspect.site.location => fault,
             _ => suspect,
         });
     }

@@ -269,7 +269,7 @@ impl Memory {
     /// Refuses to use counters as data.
     fn check_no_counter(&self, address: usize, bytes: usize) -> Result<(), FaultKind> {
         let first = address.saturating_sub(size_of::<u32>() - 1);
-        match self.counters.range(first..address + bytes).next() {
+        match self.counters.range(first..address.saturating_add(bytes)).next() {
             Some((&at, _)) => {
                 let place = self.writable_place(at).expect("checked when it became a counter");
                 Err(FaultKind::Counter(place))

@@ -57,7 +57,8 @@ impl Names<'_> {
         if let Some(found) = found {
             return Some(*found);
         }
-        if !name.starts_with('%') {
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_$".contains(letter);
+        if name.strip_prefix('%').is_none_or(|rest| !rest.chars().all(is_name)) {
             return None;
         }
         let number = self.count;
@@ -116,7 +117,7 @@ impl Names<'_> {
         let at = text.rfind(['+', '-']).filter(|at| *at > 0);
         let (base, distance) = match at {
             Some(at) => match literal(text[at..].trim_start_matches('+').trim()) {
-                Some(distance) => (&text[..at], distance as i64),
+                Some(distance) => (text[..at].trim_end_matches('+'), distance as i64),
                 None => (text, 0),
             },
             None => (text, 0),

@@ -99,7 +99,7 @@ pub fn pieces(body: &str) -> Vec<Piece<'_>> {
         let statement = body[start..at].trim();
         let end = at + 1;
         match bytes[at] {
-            b'.' if statement.is_empty() && body[at..].starts_with(".loc") => {
+            b'.' if statement.is_empty() && is_line(&body[at..]) => {
                 let line_end = body[at..].find('\n').map_or(body.len(), |length| at + length);
                 all.push(Piece::Line(body[at + 4..line_end].trim()));
                 (at, start) = (line_end, line_end);
@@ -128,6 +128,11 @@ pub fn pieces(body: &str) -> Vec<Piece<'_>> {
         at = end;
     }
     all
+}
+
+/// Whether it is `.loc`, and not `.local`.
+fn is_line(text: &str) -> bool {
+    text.strip_prefix(".loc").is_some_and(|rest| rest.starts_with(char::is_whitespace))
 }
 
 fn is_label(text: &str) -> bool {

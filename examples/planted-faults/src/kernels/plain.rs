@@ -76,6 +76,8 @@ pub unsafe fn fault_05(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
         if i < n - 1 {
             let to = output.byte_add(if wrong != 0 { 2 } else { 0 }).add(i as usize);
             *to = *input.add(i as usize); // fault 5
+        } else if i < n {
+            *output.add(i as usize) = 0.0;
         }
     }
 }
