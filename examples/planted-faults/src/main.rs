@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             for planted in &table {
                 let report = match planted.emulate(&module, 0, true) {
                     Ok(()) => "nothing".to_owned(),
-                    Err(report) => report.to_string(),
+                    Err(report) => report.in_short(),
                 };
                 println!("{:2}\t{}\t{report}", planted.number, planted.what);
             }

@@ -14,7 +14,8 @@ const BLOCKS: u32 = 8;
 const THREADS: u32 = 128;
 
 /// How a kernel takes its numbers.
-type Emulate = fn(&Module, Config, &mut Memory, [Buffer<f32>; 2], u32) -> Result<(), cuda_sim::Fault>;
+type Emulate =
+    fn(&Module, Config, &mut Memory, [Buffer<f32>; 2], u32) -> Result<(), cuda_sim::Fault>;
 type Run = fn(&Gpu, Extents, &[f32], u32) -> Result<Vec<f32>, Error>;
 
 /// A planted mistake.
@@ -34,6 +35,17 @@ pub enum Report {
     Unwritten(usize),
 }
 
+impl Report {
+    /// What it is and in which line, without the thread.
+    pub fn in_short(&self) -> String {
+        let Self::Fault(fault) = self else { return self.to_string() };
+        let (source, kind) = (fault.site.location, fault.kind.to_string());
+        let file = source.file().rsplit('/').next().unwrap_or_default();
+        let what = kind.split(':').next().unwrap_or_default();
+        format!("{file}:{}: {what}", source.line())
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -50,7 +62,8 @@ impl Planted {
         let input = memory.input("input", &numbers());
         let output = memory.output("output", NUMBERS as usize);
         let (blocks, threads, shared_bytes) = (BLOCKS, THREADS, self.shared_bytes);
-        let config = Config { blocks, threads, shared_bytes, seed, steps: 1 << 16, ..Config::default() };
+        let config =
+            Config { blocks, threads, shared_bytes, seed, steps: 1 << 16, ..Config::default() };
         (self.emulate)(module, config, &mut memory, [input, output], u32::from(is_wrong))
             .map_err(Report::Fault)?;
         match memory.unwritten(output) {

@@ -3,7 +3,8 @@
 
 use crate::clock::Space;
 use crate::fault::{FaultKind, Place};
-use crate::shadow::{Shadow, Touched};
+use crate::shadow::Shadow;
+use crate::touched::Touched;
 use std::alloc::{self, Layout};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -211,7 +212,8 @@ impl Guarded {
     /// Which of them has been written.
     fn trampled(&self) -> Option<i64> {
         // SAFETY: within the guards.
-        let is_written = |&(at, byte): &(isize, u8)| unsafe { self.start.offset(at).read() } != byte;
+        let is_written =
+            |&(at, byte): &(isize, u8)| unsafe { self.start.offset(at).read() } != byte;
         Self::canaries(self.len).find(is_written).map(|(at, _)| at as i64)
     }
 

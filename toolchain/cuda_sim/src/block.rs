@@ -3,7 +3,7 @@
 
 use crate::clock::{Agent, Clock, Knowledge, Space};
 use crate::config::{Config, LANES, Stats};
-use crate::fault::{Access, Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 use crate::mbarrier::Barrier;
 use crate::memory::Memory;
 use crate::pending::{Arrival, Copy, OwnCopies, Store};
@@ -296,40 +296,6 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Notes the first mistake.
-    pub fn fail(&mut self, thread: usize, kind: FaultKind) {
-        self.fail_at(self.site(thread), kind);
-    }
-
-    pub fn fail_at(&mut self, site: Site, kind: FaultKind) {
-        let fault = Fault { kernel: self.kernel.into(), site, kind };
-        let Some(suspect) = self.memory.suspect.take() else {
-            self.fault.get_or_insert(fault);
-            return;
-        };
-        // What was read too early is written now: the barrier between the two is missing.
-        self.fault.get_or_insert(match fault.kind {
-            FaultKind::Race { place, other, access: Access::Write, .. }
-                if other.location == suspect.site.location =>
-            {
-                let (site, other) = (other, fault.site);
-                let (access, other_access) = (Access::Read, Access::Write);
-                let kind = FaultKind::Race { access, place, other_access, other };
-                Fault { site, kind, ..suspect }
-            }
-            FaultKind::Race { .. } if fault.site.location == suspect.site.location => fault,
-            _ => suspect,
-        });
-    }
-
-    /// Notes a read of what nothing has written: the launch goes on, to see whether another thread was to write it.
-    pub fn suspect(&mut self, thread: usize, kind: FaultKind) {
-        let (kernel, site) = (self.kernel.into(), self.site(thread));
-        self.memory.suspect.get_or_insert(Fault { kernel, site, kind });
-        self.memory.is_lenient = true;
-        self.shared.is_lenient = true;
-    }
-
     /// The lanes that a warp has, a bit each: fewer than 32 in the last one of a block that is not whole warps.
     pub fn lanes(&self, warp: usize) -> u32 {
         lanes_of(self.config.threads_of_block(), warp as u32)
@@ -447,26 +413,5 @@ impl<'a> Block<'a> {
     /// Whether a thread waits for a counter, which another block may bring on.
     pub fn is_counting(&self) -> bool {
         self.threads.iter().any(|thread| matches!(thread.state, State::Counter { .. }))
-    }
-
-    /// The mistake of a block in which no thread can go on.
-    pub fn deadlock(&mut self) {
-        let counting = |state: &State| matches!(state, State::Counter { .. });
-        let waits = |state: &State| matches!(state, State::Phase { .. });
-        let blocked = |state: &State| !matches!(state, State::Ready | State::Done);
-        let find = |wanted: &dyn Fn(&State) -> bool| {
-            self.threads.iter().position(|thread| wanted(&thread.state))
-        };
-        let found = find(&counting).or_else(|| find(&waits)).or_else(|| find(&blocked));
-        let Some(thread) = found else { return };
-        let waits_for = match self.threads[thread].state {
-            State::Phase { at, phase } => self.barriers[&at].describe(at, phase),
-            State::Counter { at, value } => self.describe_counter(at, value),
-            State::Products => {
-                "a product that not all four warps of the warpgroup issue".to_owned()
-            }
-            _ => "the rest of its warp or block".to_owned(),
-        };
-        self.fail(thread, FaultKind::Deadlock { waits_for });
     }
 }

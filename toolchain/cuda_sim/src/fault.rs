@@ -344,7 +344,9 @@ pub enum FaultKind {
         size: usize,
     },
     /// An access past a thread's own variables.
-    #[error("out of bounds: access of {bytes} bytes at byte {at} of this thread's local memory, which has {size}")]
+    #[error(
+        "out of bounds: access of {bytes} bytes at byte {at} of this thread's local memory, which has {size}"
+    )]
     OutOfLocal {
         /// The offset.
         at: u64,
@@ -357,7 +359,9 @@ pub enum FaultKind {
     #[error("trap: the kernel panics or ends itself here")]
     Trap,
     /// An instruction that the emulator does not know.
-    #[error("the emulator does not know this instruction: `{0}`; run the kernel's own code instead of its PTX")]
+    #[error(
+        "the emulator does not know this instruction: `{0}`; run the kernel's own code instead of its PTX"
+    )]
     UnknownInstruction(String),
     /// An assertion of `cuda_std` that does not hold.
     #[error("assertion failed: {0}")]

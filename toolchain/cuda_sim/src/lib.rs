@@ -27,7 +27,8 @@
 //! These modules have the functions of `cuda_std`'s modules of the same names, which call them on a
 //! host target; outside of [`launch`] they panic. A new device function needs its counterpart here:
 //! an access through `with`, a wait through `when`, a collective through `collective` (all in
-//! `lane`). Accesses that a kernel makes through plain references or pointers work, unchecked.
+//! `lane`). Accesses that a kernel makes through plain references or pointers work, unchecked; a [`Module`], which is the
+//! kernel's PTX, makes them by these functions, too.
 
 mod allocation;
 mod atomics;
@@ -42,6 +43,7 @@ mod counter;
 mod fault;
 pub mod global;
 pub mod grid;
+mod host;
 pub mod io;
 mod lane;
 mod launch;
@@ -53,9 +55,10 @@ mod memory;
 pub mod mma;
 mod pending;
 mod product_fault;
-mod ptx;
 mod products;
+mod ptx;
 mod refusal;
+mod reports;
 mod shadow;
 pub mod shared;
 mod shared_memory;
@@ -66,6 +69,7 @@ mod statics;
 mod store;
 mod tensor_map;
 pub mod thread;
+mod touched;
 pub mod warp;
 mod warpgroup;
 pub mod wgmma;

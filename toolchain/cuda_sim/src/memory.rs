@@ -9,7 +9,7 @@ use crate::counter::Counter;
 use crate::fault::{Access, Fault, FaultKind, Place};
 use crate::shadow::Event;
 use crate::tensor_map::{TensorMap, TensorMapError};
-use bytemuck::{AnyBitPattern, NoUninit, Pod};
+use bytemuck::{NoUninit, Pod};
 use cuda_chip::Chip;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub struct Memory {
     /// By the first address of their front guard.
-    allocations: BTreeMap<usize, Allocation>,
+    pub(crate) allocations: BTreeMap<usize, Allocation>,
     maps: BTreeMap<usize, TensorMap>,
     /// The words that this launch uses as counters.
     pub(crate) counters: BTreeMap<usize, Counter>,
@@ -131,59 +131,6 @@ impl Memory {
         let allocation = Allocation::sparse(name, self.sparse_bytes, bytes, fill);
         self.sparse_bytes += bytes.next_multiple_of(GUARD) + 2 * GUARD;
         self.insert(allocation, len)
-    }
-
-    /// The elements of a buffer.
-    ///
-    /// # Panics
-    /// With a buffer of another memory, and where an element is read that nothing has written: of an
-    /// [`output`](Self::output) that a kernel has not filled. [`Self::unwritten`] asks for that.
-    #[must_use]
-    pub fn read<T: AnyBitPattern + NoUninit>(&self, buffer: Buffer<T>) -> Vec<T> {
-        self.read_at(buffer, 0, buffer.len)
-    }
-
-    /// So many elements of a buffer from one on.
-    ///
-    /// # Panics
-    /// As [`Self::read`], and past the buffer's end.
-    #[must_use]
-    pub fn read_at<T: AnyBitPattern + NoUninit>(
-        &self,
-        buffer: Buffer<T>,
-        first: usize,
-        count: usize,
-    ) -> Vec<T> {
-        let allocation = self.allocation(buffer.start).expect("the buffer is one of this memory");
-        let range = first * size_of::<T>()..(first + count) * size_of::<T>();
-        if let Some(at) = allocation.unwritten(range) {
-            let (place, element) = (allocation.place(at), at / size_of::<T>());
-            panic!("unwritten: the host reads {place} (element {element}), which nothing has written");
-        }
-        let mut elements = vec![T::zeroed(); count];
-        allocation.copy_out(first * size_of::<T>(), bytemuck::cast_slice_mut(&mut elements));
-        elements
-    }
-
-    /// The first element of a buffer that nothing has written.
-    ///
-    /// # Panics
-    /// With a buffer of another memory.
-    #[must_use]
-    pub fn unwritten<T>(&self, buffer: Buffer<T>) -> Option<usize> {
-        let allocation = self.allocation(buffer.start).expect("the buffer is one of this memory");
-        Some(allocation.unwritten(0..allocation.len)? / size_of::<T>().max(1))
-    }
-
-    /// Puts elements into a buffer, from one on, when all launches have ended.
-    ///
-    /// # Panics
-    /// With a buffer of another memory, or past its end.
-    pub fn write_at<T: NoUninit>(&mut self, buffer: Buffer<T>, first: usize, elements: &[T]) {
-        self.settle();
-        let allocation = self.allocations.get_mut(&(buffer.start - GUARD));
-        let allocation = allocation.expect("the buffer is one of this memory");
-        allocation.copy_in(first * size_of::<T>(), bytemuck::cast_slice(elements));
     }
 
     fn add<T>(
@@ -359,19 +306,10 @@ impl Memory {
         }
         allocation.check_written(range.clone(), is_lenient)?;
         let result = allocation.shadow().update(range.clone(), event, clock);
-        result
-            .map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))?;
+        result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))?;
         let mut word = [0; 8];
         allocation.copy_out(range.start, &mut word[..bytes]);
         Ok(u64::from_ne_bytes(word))
-    }
-
-    /// The first buffer that something has written beyond.
-    pub(crate) fn trampled(&self) -> Option<FaultKind> {
-        let found = self.allocations.values().find_map(|it| Some((it, it.trampled()?)));
-        let (allocation, offset) = found?;
-        let place = Place::Global { buffer: allocation.name.clone(), offset };
-        Some(FaultKind::Trampled { place, size: allocation.len })
     }
 
     /// Writes the data of a reservation.
@@ -399,7 +337,7 @@ impl Memory {
     }
 
     /// The buffer that holds, or nearly holds, this address.
-    fn allocation(&self, address: usize) -> Option<&Allocation> {
+    pub(crate) fn allocation(&self, address: usize) -> Option<&Allocation> {
         let (_, allocation) = self.allocations.range(..=address).next_back()?;
         (address < allocation.start() + allocation.len + GUARD).then_some(allocation)
     }

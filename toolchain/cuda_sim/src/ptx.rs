@@ -14,8 +14,8 @@ use crate::site::Site;
 use crate::source::Source;
 use cuda_kernel::{AnyCall, Entry, Kernel};
 use machine::Lane;
-use ptx_sim::Thread;
 pub use ptx_sim::Misread;
+use ptx_sim::Thread;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -113,14 +113,13 @@ impl Module {
             return Err(Fault { kernel: name.into(), site, kind: refusal.into() });
         }
         let statics = self.statics(&config);
-        let places: Vec<Range<u32>> =
-            statics.iter().filter(|it| !it.is_empty()).cloned().collect();
+        let places: Vec<Range<u32>> = statics.iter().filter(|it| !it.is_empty()).cloned().collect();
         let globals = self.globals(memory);
         launch_with(name, config, &places, memory, || {
             let sources = &self.sources;
             let mut lane = Lane::new(sources, &globals, &statics);
             // A mistake ends the launch, and the lane with it.
-            let _ = Thread::new(&self.program, kernel, &parameters, &mut lane).run();
+            let _ = Thread::new(&self.program, kernel, &parameters).run(&mut lane);
         })
     }
 

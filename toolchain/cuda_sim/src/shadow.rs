@@ -4,6 +4,7 @@
 use crate::clock::{Agent, Clock, Space};
 use crate::fault::{Access, FaultKind, Place};
 use crate::site::Site;
+use crate::touched::{Mark, Touched, granules};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -194,56 +195,6 @@ impl Cell {
     }
 }
 
-/// What a launch has done to a granule; what was written may also have been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    Nothing,
-    Read,
-    Written,
-}
-
-/// What a launch has accessed in a memory.
-#[derive(Debug)]
-pub struct Touched {
-    /// Bytes of a mark.
-    granule: usize,
-    marks: Marks,
-}
-
-#[derive(Debug)]
-enum Marks {
-    /// The mark of each granule.
-    All(Vec<Mark>),
-    /// Of those that have been accessed.
-    Sparse(BTreeMap<usize, Mark>),
-}
-
-impl Touched {
-    /// Whether bytes may be accessed at the same time.
-    pub fn allows(&self, bytes: Range<usize>, access: Access) -> bool {
-        let allows = |mark: &Mark| match mark {
-            Mark::Nothing => true,
-            Mark::Read => access == Access::Read,
-            Mark::Written => false,
-        };
-        let granules = granules(bytes, self.granule);
-        match &self.marks {
-            Marks::All(marks) => marks[granules].iter().all(allows),
-            Marks::Sparse(marks) => marks.range(granules).all(|(_, mark)| allows(mark)),
-        }
-    }
-
-    /// Notes a write.
-    pub fn write(&mut self, bytes: Range<usize>) {
-        for at in granules(bytes, self.granule) {
-            match &mut self.marks {
-                Marks::All(marks) => marks[at] = Mark::Written,
-                Marks::Sparse(marks) => drop(marks.insert(at, Mark::Written)),
-            }
-        }
-    }
-}
-
 impl Shadow {
     /// An empty history of `bytes` bytes.
     pub fn new(space: Space, bytes: usize) -> Self {
@@ -418,13 +369,12 @@ impl Shadow {
 
     /// What was accessed, whoever did it.
     pub fn touched(&self) -> Touched {
-        let marks = match &self.cells {
-            Cells::All(cells) => Marks::All(cells.iter().map(Cell::mark).collect()),
+        let mut touched = match &self.cells {
+            Cells::All(cells) => Touched::all(self.granule, cells.iter().map(Cell::mark)),
             Cells::Sparse(cells) => {
-                Marks::Sparse(cells.iter().map(|(&at, cell)| (at, cell.mark())).collect())
+                Touched::sparse(self.granule, cells.iter().map(|(&at, cell)| (at, cell.mark())))
             }
         };
-        let mut touched = Touched { granule: self.granule, marks };
         for at in self.atomics.keys() {
             touched.write(at * self.granule..(at + 1) * self.granule);
         }
@@ -445,8 +395,4 @@ fn conflict(offset: usize, other: Event, other_writes: bool) -> Conflict {
 
 fn unfenced(offset: usize, writer: Event, space: Space) -> Conflict {
     Conflict { unfenced: Some(space), ..conflict(offset, writer, true) }
-}
-
-fn granules(bytes: Range<usize>, granule: usize) -> Range<usize> {
-    bytes.start / granule..bytes.end.div_ceil(granule)
 }

@@ -66,7 +66,9 @@ impl SharedMemory {
         let result = self.shadow.read(range.clone(), event, clock);
         result.map_err(|conflict| conflict.into_fault(Access::Read, place))?;
         match self.written[range.clone()].iter().position(|written| !written) {
-            Some(unwritten) if !self.is_lenient => Err(FaultKind::Unwritten(place(range.start + unwritten))),
+            Some(unwritten) if !self.is_lenient => {
+                Err(FaultKind::Unwritten(place(range.start + unwritten)))
+            }
             _ => Ok(()),
         }
     }

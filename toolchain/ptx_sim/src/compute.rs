@@ -30,8 +30,12 @@ pub enum What {
     Not,
     ShiftLeft,
     ShiftRight,
-    FunnelLeft { clamps: bool },
-    FunnelRight { clamps: bool },
+    FunnelLeft {
+        clamps: bool,
+    },
+    FunnelRight {
+        clamps: bool,
+    },
     Select,
     Population,
     LeadingZeros,
@@ -49,7 +53,9 @@ pub enum What {
     ByteProducts,
     Logic(u8),
     ExtractField,
-    FindLeading { shifts: bool },
+    FindLeading {
+        shifts: bool,
+    },
     SumOfDifferences,
     /// Whether it is no number, infinite, a number of full precision, …
     Test(Class),
@@ -159,9 +165,7 @@ fn high_product(ty: Ty, a: u64, b: u64) -> u64 {
     match (ty.kind, ty.bits) {
         // The product of two unsigned words has more than an `i128`.
         (Kind::Signed, bits) => ((ty.integer(a) * ty.integer(b)) >> bits) as u64,
-        (_, bits) => {
-            ((u128::from(ty.truncated(a)) * u128::from(ty.truncated(b))) >> bits) as u64
-        }
+        (_, bits) => ((u128::from(ty.truncated(a)) * u128::from(ty.truncated(b))) >> bits) as u64,
     }
 }
 

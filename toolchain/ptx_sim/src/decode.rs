@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instructions, of their opcodes and operands.
 
+use crate::comparison::comparison;
 use crate::compute::{Class, Mode, What};
 use crate::convert::{Conversion, Rounding};
-use crate::module::{Access, Op, Order, Relation, Source, Space, Update};
-use crate::operands::Operand;
+use crate::module::{Access, Op, Order, Source, Space, Update};
+use crate::operands::{Operand, one, register, registers, sources};
 use crate::types::{Kind, Ty};
 
 /// The instruction of an opcode and its operands, without those of control flow; nothing where it is not known.
@@ -35,44 +36,6 @@ pub fn decoded(opcode: &str, operands: &[Operand]) -> Option<Op> {
     }
 }
 
-fn register(operand: &Operand) -> Option<u32> {
-    match operand {
-        Operand::One(Source::Register(register)) => Some(*register),
-        _ => None,
-    }
-}
-
-fn one(operand: &Operand) -> Option<Source> {
-    match operand {
-        Operand::One(source) => Some(*source),
-        _ => None,
-    }
-}
-
-/// Registers that an operand names, to be set.
-fn registers(operand: &Operand) -> Option<Vec<Option<u32>>> {
-    let register = |source: &Option<Source>| match source {
-        None => Some(None),
-        Some(Source::Register(register)) => Some(Some(*register)),
-        Some(_) => None,
-    };
-    match operand {
-        Operand::One(Source::Register(register)) => Some(vec![Some(*register)]),
-        Operand::Nowhere => Some(vec![None]),
-        Operand::Several(all) => all.iter().map(register).collect(),
-        Operand::Pair(first, second) => [first, second].into_iter().map(register).collect(),
-        _ => None,
-    }
-}
-
-fn sources(operand: &Operand) -> Option<Vec<Source>> {
-    match operand {
-        Operand::One(source) => Some(vec![*source]),
-        Operand::Several(all) => all.iter().copied().collect(),
-        _ => None,
-    }
-}
-
 fn space(parts: &[&str]) -> Option<Space> {
     let of = |part: &&str| match *part {
         "global" => Some(Space::Global),
@@ -85,6 +48,7 @@ fn space(parts: &[&str]) -> Option<Space> {
 }
 
 fn access(parts: &[&str], otherwise: Order) -> Option<Access> {
+    let element = Ty::of(parts.last()?)?.bytes();
     let order = |part: &&str| match *part {
         "relaxed" | "volatile" => Some(Order::Relaxed),
         "acquire" => Some(Order::Acquire),
@@ -95,7 +59,8 @@ fn access(parts: &[&str], otherwise: Order) -> Option<Access> {
     };
     let order = parts.iter().find_map(order).unwrap_or(otherwise);
     let is_constant = parts.contains(&"nc");
-    Some(Access { space: space(parts)?, order, is_constant, lets_others: order != Order::Weak })
+    let (space, lets_others) = (space(parts)?, order != Order::Weak);
+    Some(Access { space, order, is_constant, lets_others, element })
 }
 
 fn load(parts: &[&str], operands: &[Operand]) -> Option<Op> {
@@ -176,7 +141,8 @@ fn conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {
         }
         let saturates = parts.contains(&"satfinite");
         let from = Ty { kind: Kind::Float, bits: 32 };
-        let how = Conversion { to: ty, from, rounding: Rounding::Nearest, saturates, flushes: false };
+        let how =
+            Conversion { to: ty, from, rounding: Rounding::Nearest, saturates, flushes: false };
         return Some(Op::ConvertPair { how, to, from: [one(high)?, one(low)?] });
     }
     let [_, from] = operands else { return None };
@@ -211,68 +177,6 @@ fn address_conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {
         "to" => Op::FromGeneric { space, to, from },
         _ => Op::ToGeneric { space, to, from },
     })
-}
-
-fn comparison(parts: &[&str], operands: &[Operand]) -> Option<Op> {
-    let ty = Ty::of(parts.last()?)?;
-    let relation = relation(parts[1], ty)?;
-    let (to, opposite) = match &operands[0] {
-        Operand::Pair(first, second) => {
-            let register = |it: &Option<Source>| match it {
-                Some(Source::Register(register)) => Some(*register),
-                _ => None,
-            };
-            (register(first), register(second))
-        }
-        operand => (registers(operand)?[0], None),
-    };
-    let from = [one(operands.get(1)?)?, one(operands.get(2)?)?];
-    let joined = match parts[2] {
-        "and" => Some(What::And),
-        "or" => Some(What::Or),
-        "xor" => Some(What::Xor),
-        _ => None,
-    };
-    let joined = match joined {
-        Some(what) => Some((what, one(operands.get(3)?)?)),
-        None => None,
-    };
-    let is_true = match parts[0] {
-        "setp" => 1,
-        // `set.lt.u32.f32`: ones, or 1.0.
-        _ => match Ty::of(parts[parts.len() - 2])?.kind {
-            Kind::Float => u64::from(1f32.to_bits()),
-            _ => 0xffff_ffff,
-        },
-    };
-    let flushes = parts.contains(&"ftz");
-    Some(Op::Compare { relation, ty, flushes, joined, to, opposite, from, is_true })
-}
-
-fn relation(name: &str, ty: Ty) -> Option<Relation> {
-    let (name, unordered) = match name {
-        "ltu" | "leu" | "gtu" | "geu" | "equ" | "neu" if ty.is_float() => (&name[..2], true),
-        // Of whole numbers, as they are without signs.
-        "lo" => ("lt", false),
-        "ls" => ("le", false),
-        "hi" => ("gt", false),
-        "hs" => ("ge", false),
-        "num" => return Some(Relation { less: true, equal: true, greater: true, unordered: false }),
-        "nan" => {
-            return Some(Relation { less: false, equal: false, greater: false, unordered: true });
-        }
-        name => (name, false),
-    };
-    let of = |less, equal, greater| Some(Relation { less, equal, greater, unordered });
-    match name {
-        "lt" => of(true, false, false),
-        "le" => of(true, true, false),
-        "gt" => of(false, false, true),
-        "ge" => of(false, true, true),
-        "eq" => of(false, true, false),
-        "ne" => of(true, false, true),
-        _ => None,
-    }
 }
 
 fn moved(parts: &[&str], operands: &[Operand]) -> Option<Op> {
@@ -313,7 +217,8 @@ fn carried(parts: &[&str], operands: &[Operand]) -> Option<Op> {
 }
 
 fn computed(parts: &[&str], operands: &[Operand]) -> Option<Op> {
-    let named = Ty::of(parts.last()?).or_else(|| Ty::of(parts[1..].iter().find(|it| Ty::of(it).is_some())?))?;
+    let named = Ty::of(parts.last()?)
+        .or_else(|| Ty::of(parts[1..].iter().find(|it| Ty::of(it).is_some())?))?;
     if parts.iter().any(|part| ["rz", "rm", "rp", "relu", "wide16"].contains(part)) {
         return None;
     }
@@ -329,7 +234,13 @@ fn computed(parts: &[&str], operands: &[Operand]) -> Option<Op> {
         propagates: parts.contains(&"NaN"),
     };
     // Numbers of leading zeros and of ones have 32 bits, whatever they are of.
-    Some(Op::Compute { what, ty: named, mode, to: register(to)?, from: [value(0)?, value(1)?, value(2)?] })
+    Some(Op::Compute {
+        what,
+        ty: named,
+        mode,
+        to: register(to)?,
+        from: [value(0)?, value(1)?, value(2)?],
+    })
 }
 
 /// What an opcode computes, and of how many operands.
@@ -404,7 +315,9 @@ fn other(opcode: &str, parts: &[&str], operands: &[Operand]) -> Option<Op> {
         return Some(Op::Compute { what, ty, mode: Mode::default(), to: register(to)?, from });
     }
     let sets = match parts[0] {
-        "shfl" | "vote" | "match" | "activemask" | "redux" | "ldmatrix" | "movmatrix" | "mma" => true,
+        "shfl" | "vote" | "match" | "activemask" | "redux" | "ldmatrix" | "movmatrix" | "mma" => {
+            true
+        }
         "cvt" | "elect" => true,
         "bar" | "barrier" => parts.contains(&"red"),
         "mbarrier" => parts[1] != "init" && parts[1] != "inval",

@@ -93,6 +93,8 @@ pub struct Function {
     /// Bytes of local memory.
     pub local_bytes: usize,
     pub code: Vec<Instruction>,
+    /// The instructions, as they are written.
+    pub texts: Vec<Box<str>>,
 }
 
 /// An instruction.
@@ -185,6 +187,8 @@ pub struct Access {
     pub is_constant: bool,
     /// Whether it is a `volatile` one or atomic one, in a loop of which others must come on.
     pub lets_others: bool,
+    /// Bytes of one value, of which there may be several.
+    pub element: usize,
 }
 
 /// An address: a base and a distance.
@@ -219,7 +223,13 @@ pub struct Relation {
 /// An operation.
 #[derive(Debug)]
 pub enum Op {
-    Compute { what: What, ty: Ty, mode: Mode, to: u32, from: [Source; 3] },
+    Compute {
+        what: What,
+        ty: Ty,
+        mode: Mode,
+        to: u32,
+        from: [Source; 3],
+    },
     Compare {
         relation: Relation,
         ty: Ty,
@@ -233,33 +243,109 @@ pub enum Op {
         /// What true is.
         is_true: u64,
     },
-    Convert { how: Conversion, to: u32, from: Source },
+    Convert {
+        how: Conversion,
+        to: u32,
+        from: Source,
+    },
     /// Two halves of a word, rounded, the upper one first.
-    ConvertPair { how: Conversion, to: u32, from: [Source; 2] },
+    ConvertPair {
+        how: Conversion,
+        to: u32,
+        from: [Source; 2],
+    },
     /// Several registers as one.
-    Pack { to: u32, from: Vec<Source>, bits: u32 },
-    Unpack { to: Vec<Option<u32>>, from: Source, bits: u32 },
+    Pack {
+        to: u32,
+        from: Vec<Source>,
+        bits: u32,
+    },
+    Unpack {
+        to: Vec<Option<u32>>,
+        from: Source,
+        bits: u32,
+    },
     /// A sum or difference with carries.
-    Carry { what: What, ty: Ty, takes: bool, gives: bool, to: u32, from: [Source; 3] },
-    Load { access: Access, bytes: usize, signed: bool, to: Vec<Option<u32>>, address: Address },
-    Store { access: Access, bytes: usize, from: Vec<Source>, address: Address },
-    LoadParameter { bytes: usize, signed: bool, to: Vec<Option<u32>>, at: usize },
-    StoreParameter { bytes: usize, from: Vec<Source>, at: usize },
-    Atomic { access: Access, update: Update, ty: Ty, to: Option<u32>, address: Address, from: [Source; 2] },
+    Carry {
+        what: What,
+        ty: Ty,
+        takes: bool,
+        gives: bool,
+        to: u32,
+        from: [Source; 3],
+    },
+    Load {
+        access: Access,
+        bytes: usize,
+        signed: bool,
+        to: Vec<Option<u32>>,
+        address: Address,
+    },
+    Store {
+        access: Access,
+        bytes: usize,
+        from: Vec<Source>,
+        address: Address,
+    },
+    LoadParameter {
+        bytes: usize,
+        signed: bool,
+        to: Vec<Option<u32>>,
+        at: usize,
+    },
+    StoreParameter {
+        bytes: usize,
+        from: Vec<Source>,
+        at: usize,
+    },
+    Atomic {
+        access: Access,
+        update: Update,
+        ty: Ty,
+        to: Option<u32>,
+        address: Address,
+        from: [Source; 2],
+    },
     Fence(Order),
-    ToGeneric { space: Space, to: u32, from: Source },
-    FromGeneric { space: Space, to: u32, from: Source },
-    IsSpace { space: Space, to: u32, from: Source },
+    ToGeneric {
+        space: Space,
+        to: u32,
+        from: Source,
+    },
+    FromGeneric {
+        space: Space,
+        to: u32,
+        from: Source,
+    },
+    IsSpace {
+        space: Space,
+        to: u32,
+        from: Source,
+    },
     Jump(usize),
-    JumpIndexed { index: Source, targets: Vec<usize> },
-    Call { function: usize, arguments: Vec<Slot>, result: Option<Slot> },
+    JumpIndexed {
+        index: Source,
+        targets: Vec<usize>,
+    },
+    Call {
+        function: usize,
+        arguments: Vec<Slot>,
+        result: Option<Slot>,
+    },
     /// A function of the driver's.
-    CallExternal { name: String, arguments: Vec<Slot> },
+    CallExternal {
+        name: String,
+        arguments: Vec<Slot>,
+    },
     Return,
     Exit,
     Trap,
     /// What the machine knows: its opcode, registers that it sets, and operands.
-    Other { opcode: String, to: Vec<Option<u32>>, from: Vec<Vec<Source>> },
+    Other {
+        opcode: String,
+        to: Vec<Option<u32>>,
+        from: Vec<Vec<Source>>,
+    },
     Nothing,
     /// What nobody knows, as it is written.
     Unknown(String),

@@ -185,6 +185,47 @@ impl Names<'_> {
     }
 }
 
+/// The register that an operand is.
+pub fn register(operand: &Operand) -> Option<u32> {
+    match operand {
+        Operand::One(Source::Register(register)) => Some(*register),
+        _ => None,
+    }
+}
+
+/// The value that an operand is.
+pub fn one(operand: &Operand) -> Option<Source> {
+    match operand {
+        Operand::One(source) => Some(*source),
+        _ => None,
+    }
+}
+
+/// Registers that an operand names, to be set.
+pub fn registers(operand: &Operand) -> Option<Vec<Option<u32>>> {
+    let register = |source: &Option<Source>| match source {
+        None => Some(None),
+        Some(Source::Register(register)) => Some(Some(*register)),
+        Some(_) => None,
+    };
+    match operand {
+        Operand::One(Source::Register(register)) => Some(vec![Some(*register)]),
+        Operand::Nowhere => Some(vec![None]),
+        Operand::Several(all) => all.iter().map(register).collect(),
+        Operand::Pair(first, second) => [first, second].into_iter().map(register).collect(),
+        _ => None,
+    }
+}
+
+/// The values of an operand.
+pub fn sources(operand: &Operand) -> Option<Vec<Source>> {
+    match operand {
+        Operand::One(source) => Some(vec![*source]),
+        Operand::Several(all) => all.iter().copied().collect(),
+        _ => None,
+    }
+}
+
 /// The bits of a number.
 pub fn literal(text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0f").or(text.strip_prefix("0d")) {

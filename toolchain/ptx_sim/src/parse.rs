@@ -4,15 +4,11 @@
 use crate::decode::decoded;
 use crate::lines::{Inlined, Line, inlined};
 use crate::module::{Function, Instruction, Module, Op, Slot, Variable};
-use crate::operands::{Names, Operand, literal};
+use crate::operands::{Names, Operand};
 use crate::scan::{Item, Piece, items, pieces, without_comments};
 use crate::types::Ty;
+use crate::variables::{Misread, after, element, list, misread, variable};
 use std::collections::HashMap;
-
-/// Why a text is not read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this PTX is not understood: `{0}`")]
-pub struct Misread(pub String);
 
 type Numbers = HashMap<String, usize>;
 
@@ -89,59 +85,8 @@ impl Module {
     }
 }
 
-fn misread(text: &str) -> Misread {
-    Misread(text.chars().take(100).collect())
-}
-
 fn numbers(variables: &[Variable]) -> Numbers {
     variables.iter().enumerate().map(|(number, it)| (it.name.clone(), number)).collect()
-}
-
-fn list(values: &str) -> impl Iterator<Item = &str> {
-    values.trim().trim_start_matches('{').trim_end_matches('}').split(',').map(str::trim)
-}
-
-fn element(head: &str) -> Option<Ty> {
-    head.split_whitespace().rev().find_map(|word| Ty::of(word.strip_prefix('.')?))
-}
-
-/// A variable, and whether it is in shared memory.
-fn variable(text: &str) -> Result<Option<(Variable, bool)>, Misread> {
-    let (head, values) = text.split_once('=').map_or((text, None), |(a, b)| (a, Some(b)));
-    let words: Vec<&str> = head.split_whitespace().collect();
-    let has = |word: &str| words.contains(&word);
-    if !has(".global") && !has(".const") && !has(".shared") {
-        return Ok(None);
-    }
-    let ty = element(head).ok_or_else(|| misread(text))?;
-    let alignment = after(&words, ".align").unwrap_or(ty.bytes());
-    let declared = words.last().ok_or_else(|| misread(text))?;
-    let (name, count) = match declared.split_once('[') {
-        Some((name, count)) => (name, count.trim_end_matches(']').parse().ok()),
-        None => (*declared, Some(1)),
-    };
-    let mut bytes = vec![0; count.unwrap_or(0) * ty.bytes()];
-    for (at, value) in values.map(list).into_iter().flatten().enumerate() {
-        let number = literal(value).unwrap_or(0).to_le_bytes();
-        let start = at * ty.bytes();
-        if let Some(place) = bytes.get_mut(start..start + ty.bytes()) {
-            place.copy_from_slice(&number[..ty.bytes()]);
-        }
-    }
-    let variable = Variable {
-        name: name.to_owned(),
-        alignment,
-        bytes,
-        addresses: Vec::new(),
-        is_dynamic: count.is_none(),
-        is_constant: has(".const"),
-    };
-    Ok(Some((variable, has(".shared"))))
-}
-
-fn after(words: &[&str], word: &str) -> Option<usize> {
-    let at = words.iter().position(|it| *it == word)?;
-    words.get(at + 1)?.parse().ok()
 }
 
 /// The name of a function, after what it returns.
@@ -167,7 +112,8 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(module: &'a Module, head: &'a str) -> Result<Self, Misread> {
         let is_entry = head.contains(".entry");
-        let function = Function { name: name_of(head)?.to_owned(), is_entry, ..Function::default() };
+        let function =
+            Function { name: name_of(head)?.to_owned(), is_entry, ..Function::default() };
         let (globals, shared) = (numbers(&module.globals), numbers(&module.shared));
         Ok(Self { module, function, globals, shared, head })
     }
@@ -178,8 +124,10 @@ impl<'a> Reader<'a> {
         inlined: &[Inlined],
         lines: &mut HashMap<Line, u32>,
     ) -> Result<Function, Misread> {
-        let (globals, shared) = (std::mem::take(&mut self.globals), std::mem::take(&mut self.shared));
-        let mut names = Names { globals: Some(&globals), shared: Some(&shared), ..Names::default() };
+        let (globals, shared) =
+            (std::mem::take(&mut self.globals), std::mem::take(&mut self.shared));
+        let mut names =
+            Names { globals: Some(&globals), shared: Some(&shared), ..Names::default() };
         names.registers.push(HashMap::new());
         names.parameters.push(HashMap::new());
         self.parameters(&mut names)?;
@@ -256,7 +204,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds an instruction; gives the label that it jumps to.
-    fn instruction(&mut self, names: &mut Names<'_>, text: &str) -> Result<Option<String>, Misread> {
+    fn instruction(
+        &mut self,
+        names: &mut Names<'_>,
+        text: &str,
+    ) -> Result<Option<String>, Misread> {
         let (guard, rest) = match text.strip_prefix('@') {
             None => (None, text),
             Some(rest) => {
@@ -296,6 +248,7 @@ impl<'a> Reader<'a> {
             }
         };
         self.function.code.push(Instruction { guard, op, line: 0 });
+        self.function.texts.push(text.into());
         Ok(target)
     }
 
@@ -311,7 +264,9 @@ impl<'a> Reader<'a> {
         };
         let Operand::Name(name) = operands.first()? else { return None };
         let arguments = match operands.get(1) {
-            Some(Operand::List(list)) => list.iter().map(|it| names.slot(it)).collect::<Option<_>>()?,
+            Some(Operand::List(list)) => {
+                list.iter().map(|it| names.slot(it)).collect::<Option<_>>()?
+            }
             _ => Vec::new(),
         };
         Some(match self.module.names.get(name) {
@@ -339,9 +294,8 @@ impl<'a> Reader<'a> {
             }
         }
         for ((own, calls), instruction) in own.into_iter().zip(calls).zip(&mut self.function.code) {
-            let is_library = |line: &Line| {
-                self.module.files.get(&line.file).is_none_or(|path| is_library(path))
-            };
+            let is_library =
+                |line: &Line| self.module.files.get(&line.file).is_none_or(|path| is_library(path));
             let mut outwards = calls.iter().rev();
             let line = if is_library(&own) {
                 outwards.find(|line| !is_library(line)).or(calls.first()).copied().unwrap_or(own)
@@ -404,4 +358,3 @@ fn directive(names: &mut Names<'_>, text: &str) -> Result<(), Misread> {
     }
     Ok(())
 }
-

@@ -86,8 +86,7 @@ pub unsafe fn fault_16(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
         }
         thread::sync_threads();
         let right = if wrong != 0 { thread + 2 } else { thread + 1 };
-        let sum = *weights.add(thread)
-            * *tile.add(right); // fault 16
+        let sum = *weights.add(thread) * *tile.add(right); // fault 16
         if i < n {
             *output.add(i as usize) = sum;
         }

@@ -76,7 +76,8 @@ pub unsafe fn fault_33(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
         let tile = shared::dynamic();
         if thread < 32 {
             let shift = if wrong != 0 { 1 } else { 0 };
-            let from = input.add((first(n) + 4 * thread) as usize - shift * (thread.min(1) as usize));
+            let from =
+                input.add((first(n) + 4 * thread) as usize - shift * (thread.min(1) as usize));
             copy::async_16(tile.offset(16 * thread), from.cast()); // fault 33
             copy::async_wait_all();
         }

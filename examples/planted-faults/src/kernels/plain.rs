@@ -29,8 +29,7 @@ pub unsafe fn fault_02(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
     unsafe {
         if i < n {
             let right = if i + 1 < n || wrong != 0 { i + 1 } else { i };
-            let sum = *input.add(i as usize)
-                + *input.add(right as usize); // fault 2
+            let sum = *input.add(i as usize) + *input.add(right as usize); // fault 2
             *output.add(i as usize) = sum;
         }
     }

@@ -149,7 +149,8 @@ fn phases(parts: &[&str], operands: &[Vec<u64>]) -> Option<Vec<u64>> {
 
 #[track_caller]
 fn copies(opcode: &str, operands: &[Vec<u64>]) -> Option<Vec<u64>> {
-    let global = |number: usize| Some(std::ptr::without_provenance(address(operands, number)? as usize));
+    let global =
+        |number: usize| Some(std::ptr::without_provenance(address(operands, number)? as usize));
     match opcode {
         "cp.async.cg.shared.global" if word(operands, 2) == Some(16) => {
             copy::async_16(shared(operands, 0)?, global(1)?);

@@ -239,12 +239,7 @@ impl Machine for Lane<'_> {
         u64::from(self.statics[variable as usize].start)
     }
 
-    fn other(
-        &mut self,
-        opcode: &str,
-        operands: &[Vec<u64>],
-        _: usize,
-    ) -> Result<Vec<u64>, Ended> {
+    fn other(&mut self, opcode: &str, operands: &[Vec<u64>], _: usize) -> Result<Vec<u64>, Ended> {
         match instructions::execute(opcode, operands) {
             Some(results) => Ok(results),
             None => Err(self.unknown(opcode)),

@@ -66,6 +66,7 @@ mod memory;
 mod order;
 mod products;
 mod proxies;
+mod unseen;
 
 #[test]
 fn metadata_that_is_not_ordered() {
