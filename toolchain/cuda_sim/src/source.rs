@@ -5,19 +5,29 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 use std::panic::Location;
+use std::ptr;
 use std::sync::{LazyLock, Mutex};
 
-/// A line of a source file.
+/// A line of a source file. It is as large as a pointer, because histories of memories have one for each access.
 #[derive(Clone, Copy)]
-pub struct Source(Of);
+pub struct Source(*const ());
 
+/// What a [`Source`] leads to.
 #[derive(Clone, Copy)]
 enum Of {
     /// A call in this program.
     Call(&'static Location<'static>),
-    /// What PTX names.
+    /// What PTX names: the lowest bit of the address is set.
     Named(&'static Named),
 }
+
+const _: () = assert!(align_of::<Location<'_>>() > 1 && align_of::<Named>() > 1, "the bit is free");
+
+// SAFETY: it leads to what nobody changes, and what lives until the process ends.
+unsafe impl Send for Source {}
+
+// SAFETY: as above.
+unsafe impl Sync for Source {}
 
 #[derive(PartialEq, Eq, Hash)]
 struct Named {
@@ -39,7 +49,7 @@ impl Source {
     /// instruction.
     #[track_caller]
     pub(crate) fn present() -> Self {
-        PRESENT.get().unwrap_or(Self(Of::Call(Location::caller())))
+        PRESENT.get().unwrap_or(Self(ptr::from_ref(Location::caller()).cast()))
     }
 
     /// Lets the lines of PTX count until another one is set.
@@ -59,13 +69,24 @@ impl Source {
                 kept
             }
         };
-        Self(Of::Named(found))
+        Self(ptr::from_ref(found).cast::<()>().map_addr(|at| at | 1))
+    }
+
+    fn of(self) -> Of {
+        let address = self.0.map_addr(|at| at & !1);
+        // SAFETY: `present` and `named` made it of such references, and the bit says which.
+        unsafe {
+            match address == self.0 {
+                true => Of::Call(&*address.cast()),
+                false => Of::Named(&*address.cast()),
+            }
+        }
     }
 
     /// The path of the file.
     #[must_use]
     pub fn file(&self) -> &'static str {
-        match self.0 {
+        match self.of() {
             Of::Call(at) => at.file(),
             Of::Named(at) => &at.file,
         }
@@ -74,7 +95,7 @@ impl Source {
     /// The line, from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
-        match self.0 {
+        match self.of() {
             Of::Call(at) => at.line(),
             Of::Named(at) => at.line,
         }
@@ -83,7 +104,7 @@ impl Source {
     /// The column, from 1.
     #[must_use]
     pub fn column(&self) -> u32 {
-        match self.0 {
+        match self.of() {
             Of::Call(at) => at.column(),
             Of::Named(at) => at.column,
         }
@@ -92,8 +113,8 @@ impl Source {
 
 impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
-        match (self.0, other.0) {
-            (Of::Named(one), Of::Named(other)) => std::ptr::eq(one, other),
+        match (self.of(), other.of()) {
+            (Of::Named(one), Of::Named(other)) => ptr::eq(one, other),
             (Of::Call(one), Of::Call(other)) => one == other,
             _ => false,
         }
