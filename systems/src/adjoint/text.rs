@@ -41,6 +41,7 @@ pub struct Writer<'a> {
     pub array: &'a dyn Fn(Array) -> String,
     pub stencils: &'a [String],
     pub tables: &'a [String],
+    pub totals: &'a [String],
     /// Axes of the grid.
     pub dims: usize,
 }
@@ -79,7 +80,10 @@ impl Writer<'_> {
             }
             Node::Call(function, parts) => self.call(*function, parts)?,
             Node::Noise(_) => return Err("random numbers".into()),
-            Node::Total(_) => return Err("a total".into()),
+            Node::Total(number) => match self.totals.get(*number) {
+                Some(name) => (name.clone(), ATOM),
+                None => return Err("a total".into()),
+            },
             Node::StepLength => return Err("the length of a step".into()),
             Node::Solve(number, of) => {
                 (format!("solve({}, {})", self.stencils[*number], self.text(of)?), ATOM)
@@ -168,7 +172,7 @@ impl Writer<'_> {
 }
 
 /// An expression of a step, so many steps later, in steps of the adjoint: its step n is the step `last` - n.
-pub fn backwards(node: &Node, later: f64, last: usize, clock: &Clock) -> Node {
+pub fn backwards(node: &Node, later: f64, last: isize, clock: &Clock) -> Node {
     let step = || {
         let last = Node::Number(last as f64 + later);
         Node::call(Function::Subtract, vec![last, Node::Step])

@@ -7,6 +7,7 @@ use super::{Handed, Only, Own, Path, Reverse, is_at};
 use crate::adjoint::algebra::{choose, number, split, stencil, times};
 use crate::adjoint::fold::{self, Offset};
 use crate::expression::{Array, Node};
+use problem::Boundary;
 use problem::boundary::Side;
 use transform::{Stencil, Tap};
 
@@ -146,36 +147,42 @@ impl Reverse<'_> {
     }
 
     /// Notes a part of the adjoint of an array that is read.
-    pub(super) fn read(
-        &mut self,
-        array: Array,
-        Handed { value, path }: &Handed,
-    ) -> Result<(), String> {
+    pub(super) fn read(&mut self, array: Array, handed: &Handed) -> Result<(), String> {
         if !self.active.contains(&array) {
             return Ok(());
         }
+        let boundary = self.system.boundary_of(array).without_added();
+        let parts = self.folded(&boundary, handed)?;
+        self.found.entry(array).or_default().extend(parts);
+        Ok(())
+    }
+
+    /// What is handed on to each point of something that has this around it.
+    pub(super) fn folded(
+        &mut self,
+        boundary: &Boundary,
+        Handed { value, path }: &Handed,
+    ) -> Result<Vec<Node>, String> {
         let mut parts = vec![value.clone()];
         if let Some(path) = path {
-            let boundary = self.system.boundary_of(array).without_added();
             let extents = self.system.shape.extents();
             let left_out = path.periodic;
             match &path.only {
                 Some(Only { factor, taps, of }) => {
-                    for (at, taps) in fold::of_stencil(&boundary, extents, taps, left_out) {
+                    for (at, taps) in fold::of_stencil(boundary, extents, taps, left_out) {
                         let own = self.stencil_of(taps, Node::Read(*of))?;
                         parts.push(choose(is_at(at), times(factor.clone(), own), number(0.0)));
                     }
                 }
                 None => {
-                    for (at, taps) in fold::of_places(&boundary, extents, &path.taps, left_out) {
+                    for (at, taps) in fold::of_places(boundary, extents, &path.taps, left_out) {
                         let own = self.stencil_of(taps, value.clone())?;
                         parts.push(choose(is_at(at), own, number(0.0)));
                     }
                 }
             }
         }
-        self.found.entry(array).or_default().extend(parts);
-        Ok(())
+        Ok(parts)
     }
 
     /// A stencil with these weights of an expression; one of the point itself is a product.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Gradients of single systems that random ones do not have.
 
-use super::{half_squares, of, values};
+use super::{half_squares, half_squares_and_totals, of, values};
 use crate::simulation::{Cotangents, Gradient, GradientBy};
 use crate::{Description, FieldText, Simulation, Table, TableText, Text};
 use compute::engine::EngineRequest;
@@ -29,15 +29,100 @@ fn near(found: f64, wanted: f64) {
     assert!((found - wanted).abs() <= 1e-6 * (1.0 + wanted.abs()), "{found} for {wanted}");
 }
 
-/// What a source adds may hold a total.
+/// How much half of the squares of fields, records and totals changes with a constant, and the quotient of differences.
+fn by_constant(own: impl Fn(f64) -> Description, k: f64) -> [f64; 2] {
+    let run = |k: f64| Simulation::of(&of(&own(k))).series(1).build().unwrap();
+    let value = |k: f64| {
+        let mut simulation = run(k);
+        simulation.step(4).unwrap();
+        half_squares_and_totals(&mut simulation).0
+    };
+    let by = GradientBy { totals: true, ..by(&[], &["k"]) };
+    let found = run(k).gradient(4, &by, |after| Ok(half_squares_and_totals(after).1)).unwrap();
+    [found.parameters[0].1, (value(k + 1e-6) - value(k - 1e-6)) / 2e-6]
+}
+
+/// Totals in equations, at points and in what stencils take, also beyond sides; in sources; the largest value of some points; made of each
+/// other.
 #[test]
-fn totals_are_refused_wherever_they_are() {
-    let own = line(8).total("mass", "sum(u)");
-    let with_source = own
-        .field(FieldText::new("u", "1 + x", "u + dt*laplace(u)").boundary("edge"))
-        .source("u", &[3], "0.1*(1 - mass)");
-    let error = gradient(&with_source, 3, &by(&[], &[])).unwrap_err().to_string();
-    assert!(error.contains("a total in an equation"), "{error}");
+fn totals_are_differentiated_wherever_they_are() {
+    let totals = |own: Description| {
+        own.total("mass", "sum(u)")
+            .total("spread", "norm(laplace(u) - 0.1*mass) + 0.01*mass^2")
+            .total_where("most", "max(u)", "ix > 2 and ix < 6")
+            .total("least", "min(-abs(u)) + 0*spread")
+    };
+    let cases = [
+        ("u + dt*laplace(u) - 0.01*mass*u", "0"),
+        ("u + dt*laplace(u*(1 - 0.1*mass))", "0.2*mass"),
+        ("u + dt*laplace(mass*x + u^2)", "if(mass > 1, spread, mass)"),
+        ("u + dt*laplace(u) + 0.1*spread*cos(x)", "0.1*(1 - mass)*spread"),
+        ("u*(1 - 0.01*most) + 0.1*least", "0.1*most"),
+        ("0.5*u + 0.1*new(v)", "0.1*mass"),
+    ];
+    for (next, add) in cases {
+        for sides in ["edge", "periodic", "x-:odd,x+:value=0.3"] {
+            if sides == "periodic" && next.contains("mass*x") {
+                continue;
+            }
+            let own = |k: f64| {
+                let start = format!("cos({k:?}*x) + 0.01*x");
+                let own = totals(line(8).constant("k", format!("{k:?}")));
+                own.field(FieldText::new("u", start.as_str(), next).boundary(sides))
+                    .field(FieldText::new("v", 0.2, "v + 0.1*k*sin(u) - 0.05*k*mass"))
+                    .source("u", &[3], add)
+                    .source("v", &[2], "0.1*mass")
+                    .receiver_of("u^2", &[4])
+            };
+            // What the start makes of it does not count.
+            let fixed = |k: f64| {
+                let mut fixed = own(k);
+                fixed
+                    .set_constant(&Text::new("a name", "k"), Text::new("k", &format!("{k:?}")))
+                    .unwrap();
+                let grid: Vec<f64> =
+                    (0..8).map(|x| (0.7 * f64::from(x)).cos() + 0.01 * f64::from(x)).collect();
+                fixed.set_start("u", problem::Grid::new(&[8], grid).unwrap()).unwrap();
+                fixed
+            };
+            let [found, quotient] = by_constant(fixed, 0.7);
+            assert!(
+                (found - quotient).abs() < 1e-6 * (1.0 + quotient.abs()),
+                "{next}, {add}, {sides}: {found}, {quotient}"
+            );
+        }
+    }
+}
+
+/// The largest of what is computed is another one in other arithmetic.
+#[test]
+fn totals_without_adjoints_are_refused() {
+    let own = |total: &str, next: &str| {
+        let mut own = line(8).total("most", total);
+        let table = Table { arguments: vec![0.0, 1.0], values: vec![0.0, 1.0] };
+        own.tables.push((Text::new("a name", "rise"), TableText::Points(table)));
+        let own = own.field(FieldText::new("u", "1 + x", next).boundary("edge"));
+        gradient(&own, 3, &by(&[], &[])).unwrap_err().to_string()
+    };
+    let error = own("max(u^2 + 0.1*u)", "0.1*u*most");
+    assert!(error.contains("make that a field of its own"), "{error}");
+    let error = own("max(u)", "0.1*u*rise(most)");
+    assert!(error.contains("a table takes a total"), "{error}");
+    let plain = line(8).total("mass", "sum(u)").field(FieldText::new("u", "1 + x", "0.5*u"));
+    let mut simulation = Simulation::of(&of(&plain)).build().unwrap();
+    let mut told = |totals: bool, rows: Vec<Vec<f64>>| {
+        let by = GradientBy { totals, ..by(&[], &[]) };
+        let found = simulation
+            .gradient(3, &by, |_| Ok(Cotangents { totals: rows, ..Cotangents::default() }));
+        found
+            .map(|found| values(&found.start[0].1).collect::<Vec<f64>>())
+            .map_err(|error| error.to_string())
+    };
+    assert!(told(false, vec![vec![1.0]]).unwrap_err().contains("say before"));
+    assert!(told(true, vec![vec![1.0, 2.0]]).unwrap_err().contains("rows of 1"));
+    assert_eq!(told(true, vec![vec![1.0]]).unwrap(), [0.125; 8]);
+    assert_eq!(told(true, vec![vec![1.0], vec![0.0], vec![0.0]]).unwrap(), [0.5; 8]);
+    assert_eq!(told(true, vec![vec![1.0], vec![0.0], vec![0.0], vec![2.0]]).unwrap(), [1.25; 8]);
 }
 
 /// A source that is made of a constant is a part of an equation where that is a coefficient, and has its gradient all the same.
@@ -159,7 +244,7 @@ fn sixteen_bits_are_differentiated_in_more() {
             let (name, grid) = after.state()?.arrays.remove(0);
             let ones = problem::Grid::new(&[40], vec![1.0; 40])?;
             assert_eq!(grid.shape, ones.shape);
-            Ok(Cotangents { fields: vec![(name, ones)], records: Vec::new() })
+            Ok(Cotangents { fields: vec![(name, ones)], ..Cotangents::default() })
         });
         let found = found.unwrap();
         let by_c: Vec<f64> = values(&found.coefficients[0].1).collect();
@@ -259,7 +344,7 @@ fn a_gradient_of_no_steps_reads_present_values() {
     let mut simulation = Simulation::of(&of(&line)).build().unwrap();
     let found = simulation.gradient(0, &GradientBy::default(), |after| {
         assert_eq!(after.records()[0][1], 9.0);
-        Ok(Cotangents { fields: Vec::new(), records: vec![vec![1.0]] })
+        Ok(Cotangents { records: vec![vec![1.0]], ..Cotangents::default() })
     });
     let found: Vec<f64> = values(&found.unwrap().start[0].1).collect();
     assert_eq!(found, [6.0, 0.0, 0.0, 0.0]);
