@@ -77,46 +77,24 @@ def gradient(system, steps, misfit, coefficients, parameters, totals, memory, ke
     if totals and not names:
         raise InputError("the system has no totals", "input", {}, "leave totals=True out")
 
-    def asking(misfit):
-        def asked(values, records, after):
-            told = (dict(zip(names, after)),) if totals else ()
-            said = misfit({_short(*key): value for key, value in values.items()}, records, *told)
-            fields, by_records, by_totals = ((*said, None, None) if isinstance(said, tuple) else (said, None, None))[:3]
-            if by_totals is not None:
-                by_totals = _by_totals(by_totals, names)
-            keys = [(key if isinstance(key, tuple) else (key, 0), value) for key, value in fields.items()]
-            return [(name, level, value) for (name, level), value in keys], by_records, by_totals
+    def asked(values, records, after, shot):
+        told = (dict(zip(names, after, strict=True)),) if totals else ()
+        if shot is not None:
+            told = (*told, shot)
+        said = misfit({_short(*key): value for key, value in values.items()}, records, *told)
+        fields, by_records, by_totals = ((*said, None, None) if isinstance(said, tuple) else (said, None, None))[:3]
+        if by_totals is not None:
+            by_totals = _by_totals(by_totals, names)
+        keys = [(key if isinstance(key, tuple) else (key, 0), value) for key, value in fields.items()]
+        return [(name, level, value) for (name, level), value in keys], by_records, by_totals
 
-        return asked
-
-    keeping = _keeping(keep_in, keep_as)
-
-    def found(misfit):
-        own = system._gradient(steps, asking(misfit), (*named, bool(totals), memory), keeping)
-        start = {_short(*key): value for key, value in own["start"].items()}
-        return Gradient(start, own["coefficients"], own["parameters"], own["sources"], own["steps_again"], own["constants"])
-
+    by, keeping = (*named, bool(totals), memory), _keeping(keep_in, keep_as)
     if shots is None:
-        return found(misfit)
-    shots = checked(shots, system._count("steps", steps, 0))
-    begin, total, sources = system._keep(), None, []
-    for number, rows in enumerate(shots):
-        system._begin_shot(begin, rows)
-        own = found(lambda *told, number=number: misfit(*told, number))
-        sources.append(own.sources)
-        total = own if total is None else _sum(total, own)
-    return total._replace(sources=np.stack(sources))
-
-
-def _sum(one, other):
-    """The sum of two gradients."""
-
-    def added(a, b):
-        return {name: value + b[name] for name, value in a.items()}
-
-    return one._replace(
-        start=added(one.start, other.start),
-        coefficients=added(one.coefficients, other.coefficients),
-        parameters=added(one.parameters, other.parameters),
-        steps_again=one.steps_again + other.steps_again,
-    )
+        own = system._gradient(steps, asked, by, keeping)
+        sources = own["sources"]
+    else:
+        steps = system._count("steps", steps, 0)
+        own = system._gradient_of_shots(steps, asked, by, keeping, list(checked(shots, steps)))
+        sources = np.stack(own["sources"])
+    start = {_short(*key): value for key, value in own["start"].items()}
+    return Gradient(start, own["coefficients"], own["parameters"], sources, own["steps_again"], own["constants"])

@@ -25,7 +25,7 @@ pub fn build(
     (first, steps): (usize, usize),
     misfit: &Misfit,
 ) -> Result<Adjoint, Error> {
-    check(system)?;
+    check(system, (misfit, steps))?;
     let wanted = by.coefficients.iter().chain(&by.parameters);
     let coefficient = |name: &String| system.coefficients.iter().position(|it| it.name == *name);
     let wanted: Vec<(usize, &String)> =
@@ -135,6 +135,7 @@ pub fn build(
         reverse,
         asked,
         counts,
+        first,
         last,
         beginning,
         completes,
@@ -198,10 +199,10 @@ fn over_steps(first: usize) -> Node {
     }
 }
 
-/// Checks that nothing is in a system of which there is no adjoint.
-fn check(system: &System) -> Result<(), Error> {
-    if system.varies_steps() {
-        let what = "steps as long as the values say have no adjoint yet: take a number for dt";
+/// Checks that the lengths of steps are known.
+fn check(system: &System, (misfit, steps): (&Misfit, usize)) -> Result<(), Error> {
+    if system.varies_steps() && misfit.paces.len() != steps {
+        let what = "steps are as long as the values say, which a run tells: a gradient has an adjoint, a file has none";
         return Err(refused(what.into()));
     }
     Ok(())

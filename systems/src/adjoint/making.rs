@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::reverse::{Own, Reverse};
-use super::text::{Names, Writer, backwards};
+use super::text::{Backwards, Names, Writer};
 use super::{Adjoint, AtSource, By, Given, Misfit, OfField, Summed, refused};
 use crate::checked::System;
 use crate::description::{
@@ -24,6 +24,8 @@ pub struct Making<'a> {
     pub asked: &'a System,
     /// Of each source of it whether what it adds counts.
     pub counts: Vec<bool>,
+    /// The step that is the first one.
+    pub first: usize,
     /// The step that the adjoint's first one goes back over.
     pub last: isize,
     /// The values of coefficients, where one of them says what is differentiated; else nothing.
@@ -73,7 +75,8 @@ impl Making<'_> {
         let tables = (0..system.tables.len()).map(|number| format!("table_{number}"));
         let residuals = (0..system.traces.len()).map(|number| format!("residual_{number}"));
         let by_totals = (0..system.totals.names.len()).map(|number| format!("by_{number}"));
-        let tables = tables.chain(residuals).chain(by_totals);
+        let paced = ["time_of_step", "length_of_step"].map(str::to_owned);
+        let tables = tables.chain(residuals).chain(by_totals).chain(paced);
         self.tables = tables.map(|wanted| names.like(&wanted)).collect();
         let totals = (0..self.reverse.totals.len()).map(|number| format!("total_{number}"));
         self.totals = totals.map(|wanted| names.like(&wanted)).collect();
@@ -144,7 +147,9 @@ impl Making<'_> {
         let spacing = &system.spacing[3 - dims..];
         description.spacing =
             spacing.iter().map(|it| Text::new("the spacing", &format!("{it:?}"))).collect();
-        description = description.time_step(format!("{:?}", system.clock.dt));
+        // Where steps are as long as the values say, tables have their times.
+        let dt = if system.varies_steps() { 1.0 } else { system.clock.dt };
+        description = description.time_step(format!("{dt:?}"));
         description.steps = steps + usize::from(self.completes);
         let mut given = Vec::new();
         for array in &needed {
@@ -245,6 +250,14 @@ impl Making<'_> {
         })
     }
 
+    /// The steps of the adjoint.
+    fn backwards(&self) -> Backwards<'_> {
+        let system = self.reverse.system;
+        let times = system.tables.len() + system.traces.len() + system.totals.names.len();
+        let paced = system.varies_steps().then_some(([times, times + 1], self.first));
+        Backwards { last: self.last, clock: &system.clock, paced }
+    }
+
     /// The equation of an array as text, with the times that it had.
     fn text(&self, node: &Node, of: Array) -> Result<String, Error> {
         self.written(node).map_err(|what: String| {
@@ -258,7 +271,7 @@ impl Making<'_> {
 
     /// An expression as text, with the times that it had.
     fn written(&self, node: &Node) -> Result<String, String> {
-        let node = backwards(node, 0.0, self.last, &self.reverse.system.clock);
+        let node = self.backwards().of(node);
         let name = |array: Array| self.names[&array].clone();
         let (stencils, tables, totals) = (&self.own_names, &self.tables, &self.totals);
         let dims = self.reverse.system.shape.dims();
@@ -271,7 +284,7 @@ impl Making<'_> {
         let (boundary, steps) = system.around(array);
         let expression = |number: usize| {
             let node = later(&system.side_values[number], steps, &system.step_length());
-            backwards(&node, 0.0, self.last, &system.clock)
+            self.backwards().of(&node)
         };
         let name = |array: Array| self.names[&array].clone();
         let writer = Writer {
@@ -361,6 +374,9 @@ impl Making<'_> {
             let table = TableText::Points(Table { arguments, values: values.collect() });
             description.tables.push((Text::new("a name", name), table));
         }
+        if system.varies_steps() {
+            description.tables.extend(self.paces(misfit));
+        }
         if misfit.records.is_empty() {
             return Ok(description);
         }
@@ -393,6 +409,23 @@ impl Making<'_> {
             }
         }
         Ok(description)
+    }
+
+    /// Tables of the times and lengths of steps, from the one before the first, which takes no time, to the one after the last.
+    fn paces(&self, misfit: &Misfit) -> [(Text, TableText); 2] {
+        let begin = misfit.paces.first().map_or(0.0, |pace| pace[0]);
+        let end = misfit.paces.last().map_or(0.0, |pace| pace[0] + pace[1]);
+        let paces = misfit.paces.iter().copied();
+        let all: Vec<[f64; 2]> =
+            [[begin, 0.0]].into_iter().chain(paces).chain([[end, 0.0]]).collect();
+        let names = self.tables[self.tables.len() - 2..].iter().enumerate();
+        let table = |(which, name): (usize, &String)| {
+            let arguments = (0..all.len()).map(|step| step as f64 - 1.0).collect();
+            let values = all.iter().map(|pace| pace[which]).collect();
+            (Text::new("a name", name), TableText::Points(Table { arguments, values }))
+        };
+        let mut tables = names.map(table);
+        std::array::from_fn(|_| tables.next().expect("there are two"))
     }
 
     /// Where sources were the adjoint has receivers.

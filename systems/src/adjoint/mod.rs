@@ -36,6 +36,8 @@ pub struct Misfit {
     pub records: Vec<Vec<f64>>,
     /// Of the values before the first step and after each one the derivative by each total; nothing if it does not depend on totals.
     pub totals: Vec<Vec<f64>>,
+    /// Of each step its time and its length, where that follows from the values: they are taken for constant.
+    pub paces: Vec<[f64; 2]>,
 }
 
 impl Misfit {
@@ -43,7 +45,8 @@ impl Misfit {
     #[must_use]
     pub fn unsaid(system: &System, steps: usize) -> Self {
         let records = vec![vec![0.0; system.traces.len()]; steps + 1];
-        Self { records, ..Self::default() }
+        let paces = if system.varies_steps() { vec![[0.0; 2]; steps] } else { Vec::new() };
+        Self { records, totals: Vec::new(), paces }
     }
 
     /// One that also changes with totals in a way that nobody has said yet.

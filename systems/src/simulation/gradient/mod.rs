@@ -5,8 +5,8 @@
 //! After the steps the adjoint system goes back over them. Where it depends on the forward values, some of them are kept on the way, and
 //! those between are computed again ([`back`]).
 
-use super::Simulation;
 use super::builder::Choices;
+use super::{Form, Simulation};
 use crate::adjoint::{Adjoint, By, Misfit, refused};
 use crate::checked::System;
 use back::Route;
@@ -16,8 +16,10 @@ use problem::{Dtype, Error, Grid};
 
 mod back;
 mod place;
+mod shots;
 
 pub use crate::tape::Place;
+pub use shots::ShotGradients;
 
 /// By what is differentiated, and with how much memory.
 #[derive(Clone, Debug, Default)]
@@ -133,13 +135,27 @@ impl Simulation {
             unsaid = unsaid.of_totals_too(&system, steps);
         }
         let plain = Adjoint::new(&system, &by, span, &unsaid)?;
-        let mut route = None;
-        if plain.given.is_empty() {
-            self.step(steps)?;
-        } else {
-            let mut own = Route::new(self, &plain, steps, keeping)?;
-            own.forward(self)?;
-            route = Some(own);
+        let mut route = match plain.given.is_empty() {
+            true => None,
+            false => Some(Route::new(self, &plain, steps, keeping)?),
+        };
+        if let Form::Equations(own) = &mut self.form {
+            own.note_paces();
+        }
+        let stepped = match &mut route {
+            Some(route) => route.forward(self),
+            None => self.step(steps),
+        };
+        let paces = match &mut self.form {
+            Form::Equations(own) => own.noted_paces(),
+            Form::Sum(_) => Vec::new(),
+        };
+        stepped?;
+        if self.steps() != first + steps {
+            let taken = self.steps() - first;
+            return Err(refused(format!(
+                "the run ends after {taken} of the {steps} steps: take so many"
+            )));
         }
         let cotangents = misfit(self)?;
         if self.steps() != first + steps {
@@ -152,11 +168,14 @@ impl Simulation {
                 "there are derivatives by totals: say before that there will be some (`totals`), so that what they are made of is kept".into(),
             ));
         }
-        let is_plain = records.is_empty() && system.receivers().len() == 0 && !keeping.totals;
+        let is_plain = records.is_empty()
+            && system.receivers().len() == 0
+            && !keeping.totals
+            && !system.varies_steps();
         let adjoint = match is_plain {
             true => plain,
             false => {
-                let misfit = Misfit { records: records.clone(), totals };
+                let misfit = Misfit { records: records.clone(), totals, paces };
                 Adjoint::new(&system, &by, span, &misfit)?
             }
         };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Gradients of single systems that random ones do not have.
 
+use super::runs::told;
 use super::{half_squares, half_squares_and_totals, of, values};
 use crate::simulation::{Cotangents, Gradient, GradientBy};
 use crate::{Description, FieldText, Simulation, Table, TableText, Text};
@@ -308,6 +309,100 @@ fn what_a_condition_guards_is_no_part_of_a_gradient_where_it_does_not_hold() {
             (slope - quotient).abs() < 1e-6 * (1.0 + slope.abs()),
             "{next}: {slope}, {quotient}"
         );
+    }
+}
+
+/// Steps as long as a total says have the gradient of steps of these lengths, also where they are taken again.
+#[test]
+fn lengths_of_steps_that_follow_from_values_are_constants() {
+    const STEPS: usize = 25;
+    let own = |dt: &str, t: &str| {
+        let next = format!("u + {dt}*(laplace(u) - k*u^2*sin(3*{t})) + 0.01*{dt}*spread*prev(u)");
+        line(9)
+            .constant("k", 0.4)
+            .total("spread", format!("sum(u^2)*(1 + 0.1*{t})"))
+            .field(FieldText::new("u", "1 + cos(x)", next).boundary("x-:odd,x+:slope=0.1"))
+            .source("u", &[3], format!("0.1*{dt}*cos({t})"))
+            .receiver_of(format!("u^2*cos({t})"), &[5])
+    };
+    let follows = own("dt", "t").time_step("0.3/(1 + max(abs(u)))");
+    let by = |states: u64| GradientBy {
+        totals: true,
+        memory: Some(problem::memory::Bytes(states * 9 * 8)),
+        ..by(&[], &["k"])
+    };
+    let mut simulation = Simulation::of(&of(&follows)).series(1).build().unwrap();
+    let found = simulation.gradient(STEPS, &by(1000), |after| Ok(half_squares_and_totals(after).1));
+    let found = found.unwrap();
+    let times: Vec<f64> = simulation.series().iter().map(|row| row[1]).collect();
+    let lengths: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!((lengths[0] - lengths[24]).abs() > 1e-3 * lengths[0], "{lengths:?}");
+    let mut again = Simulation::of(&of(&follows)).series(1).build().unwrap();
+    let few = again.gradient(STEPS, &by(8), |after| Ok(half_squares_and_totals(after).1)).unwrap();
+    assert!(few.steps_again > 0);
+    assert_eq!(told(&few), told(&found));
+    let mut tabled = own("len(n)", "tim(n)");
+    for (name, values) in [("len", lengths), ("tim", times)] {
+        let arguments = (0..values.len()).map(|step| step as f64).collect();
+        let table = TableText::Points(Table { arguments, values });
+        tabled.tables.push((Text::new("a name", name), table));
+    }
+    let mut simulation = Simulation::of(&of(&tabled)).series(1).build().unwrap();
+    let right = simulation.gradient(STEPS, &by(1000), |after| Ok(half_squares_and_totals(after).1));
+    for (found, right) in told(&found).into_iter().zip(told(&right.unwrap())) {
+        assert!((found - right).abs() <= 1e-11 * (1.0 + right.abs()), "{found} for {right}");
+    }
+}
+
+/// Steps within a tolerance have the gradients of single steps of these lengths, after each other; those that were taken back do not count.
+#[test]
+fn steps_within_a_tolerance_have_gradients() {
+    const STEPS: usize = 7;
+    let own = |dt: f64| {
+        let rate = "0.4*laplace(u) - u^3 + u";
+        line(9)
+            .time_step(dt)
+            .method(crate::Method::Rk45)
+            .field(FieldText::rate("u", "1 + 2*cos(x)", rate).boundary("edge"))
+    };
+    let mut within = own(2.0);
+    within.tolerance = Some(Text::new("a tolerance", "1e-4"));
+    let system = of(&within);
+    let ones = |name: problem::observe::ArrayName| {
+        let weights: Vec<f64> = (0..9).map(|at| f64::from(at).sin()).collect();
+        vec![(name, problem::Grid::new(&[9], weights).unwrap())]
+    };
+    for states in [1000, 5] {
+        let memory = Some(problem::memory::Bytes(states * 9 * 8));
+        let by = GradientBy { memory, ..by(&[], &[]) };
+        let mut simulation = Simulation::of(&system).series(1).build().unwrap();
+        let mut states = Vec::new();
+        let mut other = Simulation::of(&system).build().unwrap();
+        for _ in 0..STEPS {
+            states.push((other.time(), other.field("u").unwrap()));
+            other.step(1).unwrap();
+        }
+        states.push((other.time(), other.field("u").unwrap()));
+        let found = simulation.gradient(STEPS, &by, |after| {
+            let (name, grid) = after.state()?.arrays.remove(0);
+            assert_eq!(grid, states[STEPS].1);
+            Ok(Cotangents { fields: ones(name), ..Cotangents::default() })
+        });
+        let found = found.unwrap();
+        let mut cotangents = ones(found.start[0].0.clone());
+        for pair in states.windows(2).rev() {
+            let system = of(&own(pair[1].0 - pair[0].0));
+            let mut one = Simulation::of(&system).build().unwrap();
+            one.set_field("u", pair[0].1.clone()).unwrap();
+            let by = GradientBy::default();
+            let back = one.gradient(1, &by, |_| {
+                Ok(Cotangents { fields: cotangents.clone(), ..Cotangents::default() })
+            });
+            cotangents = back.unwrap().start;
+        }
+        for (found, right) in values(&found.start[0].1).zip(values(&cotangents[0].1)) {
+            assert!((found - right).abs() < 1e-12 * (1.0 + right.abs()), "{found} for {right}");
+        }
     }
 }
 

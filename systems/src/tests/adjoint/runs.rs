@@ -35,7 +35,7 @@ fn reacting() -> System {
 }
 
 /// Everything that a gradient tells.
-fn told(found: &Gradient) -> Vec<f64> {
+pub fn told(found: &Gradient) -> Vec<f64> {
     let coefficients = found.coefficients.iter().flat_map(|(_, grid)| values(grid));
     let numbers = found.parameters.iter().map(|(_, value)| *value);
     let sources = found.sources.iter().flatten().copied();
@@ -205,6 +205,66 @@ fn gradients_on_the_gpu_are_those_of_this_machine() {
             );
         }
     }
+}
+
+/// Shots that are computed at the same time have the gradients of shots one after the other, to the bits, and leave the values of the last
+/// one; one that fails ends all.
+#[test]
+fn shots_side_by_side_have_the_gradients_of_single_ones() {
+    let mut wave = Description::new(&[12, 10])
+        .dtype(Dtype::F64)
+        .time_step(0.3)
+        .coefficient("c", "1 + 0.2*sin(x)")
+        .derivative("laplace", "laplace", 2)
+        .field(FieldText::new("p", 0.0, "2*p - prev(p) + (c*dt)^2*laplace(p) - 0.01*p^3"))
+        .source("p", &[3, 4], 0)
+        .source("p", &[7, 2], 0)
+        .receiver("p", &[6, 6]);
+    wave.set_series(&[vec![0.0; 9], vec![0.0; 9]]).unwrap();
+    let system = of(&wave);
+    let shots: Vec<Vec<Vec<f64>>> = (0..7)
+        .map(|shot| {
+            let row = |source: usize| {
+                (0..9).map(move |n| ((n + source) as f64 + 0.1 * shot as f64).sin())
+            };
+            (0..2).map(|source| row(source).collect()).collect()
+        })
+        .collect();
+    let by = GradientBy { coefficients: vec!["c".into()], ..GradientBy::default() };
+    let gradient = |threads: usize, fails: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut simulation =
+                Simulation::of(&system).engine(EngineRequest::Cpu).build().unwrap();
+            simulation.step(2).unwrap();
+            let found = simulation.gradient_of_shots((9, &shots), &by, |after, shot| match shot {
+                _ if shot == fails => Err(Error::Gradient { reason: "it fails".into() }),
+                _ => {
+                    let mut own = half_squares(after).1;
+                    own.records.drain(..2);
+                    Ok(own)
+                }
+            });
+            let found = found.map_err(|error| error.to_string())?;
+            let sources = found.sources.into_iter().flatten().flatten();
+            let left = simulation.state().unwrap();
+            let records = simulation.records().to_vec();
+            simulation.step(1).unwrap();
+            let on = simulation.field("p").unwrap();
+            let all = (told(&found.sum), sources.collect::<Vec<f64>>(), left.arrays, records, on);
+            Ok::<_, String>(all)
+        })
+    };
+    let one = gradient(1, 99).unwrap();
+    assert_eq!(one.1.len(), 7 * 2 * 9);
+    for threads in [2, 3, 16] {
+        assert!(gradient(threads, 99).unwrap() == one, "{threads} threads");
+        assert!(gradient(threads, 4).unwrap_err().contains("it fails"));
+    }
+    let mut none = Simulation::of(&system).build().unwrap();
+    let error =
+        none.gradient_of_shots((9, &[]), &by, |_, _| Ok(Cotangents::default())).unwrap_err();
+    assert!(error.to_string().contains("no shots"), "{error}");
 }
 
 /// Parts of a grid that threads compute, on the cores and in the emulator, have the gradient of the whole grid, whether steps are taken
