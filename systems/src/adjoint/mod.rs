@@ -45,14 +45,20 @@ impl Misfit {
     #[must_use]
     pub fn unsaid(system: &System, steps: usize) -> Self {
         let records = vec![vec![0.0; system.traces.len()]; steps + 1];
-        let paces = if system.varies_steps() { vec![[0.0; 2]; steps] } else { Vec::new() };
-        Self { records, totals: Vec::new(), paces }
+        Self { records, ..Self::default() }
     }
 
     /// One that also changes with totals in a way that nobody has said yet.
     #[must_use]
     pub fn of_totals_too(self, system: &System, steps: usize) -> Self {
         Self { totals: vec![vec![0.0; system.totals.names.len()]; steps + 1], ..self }
+    }
+
+    /// One of steps whose lengths nobody knows yet.
+    #[must_use]
+    pub(crate) fn of_unknown_paces(self, system: &System, steps: usize) -> Self {
+        let paces = if system.varies_steps() { vec![[0.0; 2]; steps] } else { Vec::new() };
+        Self { paces, ..self }
     }
 
     /// Whether something is recorded that is made of several values, so that its derivative after the last step is one of these.

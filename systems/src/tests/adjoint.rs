@@ -18,6 +18,7 @@ use rand_chacha::ChaCha8Rng;
 
 mod cases;
 mod runs;
+mod totals;
 
 /// Cases, unless `SYSTEM_CASES` says more.
 const CASES: u64 = 40;

@@ -130,7 +130,7 @@ impl Simulation {
         let by = By { coefficients: by.coefficients.clone(), parameters: by.parameters.clone() };
         let first = self.steps();
         let span = (first, steps);
-        let mut unsaid = Misfit::unsaid(&system, steps);
+        let mut unsaid = Misfit::unsaid(&system, steps).of_unknown_paces(&system, steps);
         if keeping.totals {
             unsaid = unsaid.of_totals_too(&system, steps);
         }
