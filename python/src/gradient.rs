@@ -55,7 +55,10 @@ pub fn of_shots<'py>(
     let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
     let noted = Arc::clone(&raised);
     let task = move |simulation: &mut Simulation| {
+        // A function of Python is asked by one thread at a time, from beginning to end.
+        let turn = Mutex::new(());
         simulation.gradient_of_shots((steps, &shots), &by, |after, shot| {
+            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
             let said = Python::attach(|py| asked(py, after, (&misfit, by.totals), Some(shot)));
             said.map_err(|error| {
                 noted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);

@@ -552,8 +552,8 @@ class System(_Computation, _stencil.System):
         With `shots`, an array (shots, sources, steps) for a system that was made with `sources`, the steps are taken once for each
         shot, each time from the values as they are now and with these numbers for what sources add; `misfit(fields, records, shot)`
         has the number of the shot, too, as its last argument. What is returned is the sum over the shots, but `sources` has a place for each shot. The system
-        is then after the steps of the last one. On the cores shots of a small grid are computed at the same time, so that `misfit` may be
-        called by any thread and of shots in any order.
+        is then after the steps of the last one. On the cores shots of a small grid are computed at the same time, so that `misfit` is
+        called once at a time, but of shots in any order.
 
         Raises `InputError` for what has no derivative (`docs/gradients.md`), and what `misfit` raises.
 

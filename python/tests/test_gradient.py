@@ -240,7 +240,7 @@ def test_shots_are_runs_with_other_sources(engine):
 
     several = begin.copy()
     found = several.gradient(steps, misfit, coefficients=["c"], shots=shots)
-    assert asked == [0, 1, 2] and found.sources.shape == (3, 2, steps)
+    assert sorted(asked) == [0, 1, 2] and found.sources.shape == (3, 2, steps)
     parts = []
     for shot in range(3):
         one = two_sources(np.concatenate([np.zeros((2, 2)), shots[shot]], axis=1), engine)
