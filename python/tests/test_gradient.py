@@ -123,16 +123,21 @@ def test_a_misfit_may_be_made_of_totals():
         own.step()
         after = own.totals()["mass"]
         own.step(2)
-        return own.totals()["energy"]**3, after
+        return own.totals()["energy"] ** 3, after
 
     # After the last step alone.
-    found = falling(0.2).gradient(3, lambda fields, records, totals: ({}, None, {"energy": 3*totals["energy"]**2}), parameters=["rate"], totals=True)
-    quotient = (value(0.2 + 1e-6)[0] - value(0.2 - 1e-6)[0])/2e-6
+    def by_energy(fields, records, totals):
+        return {}, None, {"energy": 3 * totals["energy"] ** 2}
+
+    found = falling(0.2).gradient(3, by_energy, parameters=["rate"], totals=True)
+    quotient = (value(0.2 + 1e-6)[0] - value(0.2 - 1e-6)[0]) / 2e-6
     assert found.parameters["rate"] == pytest.approx(quotient, rel=1e-6)
     # After each step.
-    by_first = lambda fields, records, totals: ({}, None, {"mass": [1.0, 0.0, 0.0]})  # noqa: E731
+    def by_first(fields, records, totals):
+        return {}, None, {"mass": [1.0, 0.0, 0.0]}
+
     found = falling(0.2).gradient(3, by_first, parameters=["rate"], totals=True)
-    quotient = (value(0.2 + 1e-6)[1] - value(0.2 - 1e-6)[1])/2e-6
+    quotient = (value(0.2 + 1e-6)[1] - value(0.2 - 1e-6)[1]) / 2e-6
     assert found.parameters["rate"] == pytest.approx(quotient, rel=1e-6)
     for wrong, told in (({"mas": 1.0}, "which is no total"), ({"mass": [1.0, 2.0], "energy": 1.0}, "different shapes")):
         with pytest.raises(stencil.InputError, match=told):

@@ -97,7 +97,7 @@ impl Simulation {
     /// let by = GradientBy { parameters: vec!["rate".into()], ..GradientBy::default() };
     /// let gradient = decay.gradient(1, &by, |after| {
     ///     let u = after.state()?.arrays;
-    ///     Ok(Cotangents { fields: u, records: Vec::new() })
+    ///     Ok(Cotangents { fields: u, ..Cotangents::default() })
     /// })?;
     /// // Of the second point: u = 2 becomes 2 - 0.5*4 = 0; of the first one 1 becomes 0.5, which changes by 1 - 2*0.5*1 = 0.
     /// let (name, by_start) = &gradient.start[0];
