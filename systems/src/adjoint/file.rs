@@ -84,6 +84,12 @@ impl Adjoint {
             let next = own.change.text().as_str();
             line(format!("\n[fields.{name}]\nstart = 0\nnext = {next:?}\nboundary = {boundary:?}"));
         }
+        if !of.totals.is_empty() {
+            line("\n[totals]".into());
+        }
+        for own in &of.totals {
+            line(format!("{} = {:?}", own.name.as_str(), own.value.as_str()));
+        }
         for own in &of.sources {
             let (field, at, add) = (own.field.as_str(), place(&own.at), own.add.as_str());
             line(format!("\n[[sources]]\nfield = {field:?}\nat = {at}\nadd = {add:?}"));

@@ -119,6 +119,8 @@ pub struct SystemSimulation {
     inputs: Rc<[(String, Grid)]>,
     /// What goes along with its steps.
     taping: Option<Taping>,
+    /// The times and lengths of steps, if they are noted.
+    paces: Option<Vec<[f64; 2]>>,
 }
 
 impl SystemSimulation {
@@ -240,6 +242,7 @@ impl SystemSimulation {
             side_by_side: 1,
             inputs: Rc::default(),
             taping: None,
+            paces: None,
         };
         let places = simulation.places().into_iter().enumerate();
         simulation.received = places.map(|(number, place)| (place, number)).collect();
@@ -449,9 +452,14 @@ impl SystemSimulation {
         while left > 0 && !self.system.is_over(self.done) {
             let steps = left.min(self.keep_time()?);
             let noted = [self.records.len(), self.rows.len()];
+            let (clock, first) = (self.system.clock, self.done);
             time += self.advance_evenly(steps)?;
             if self.settle(noted)? {
                 left -= steps;
+                if let Some(paces) = &mut self.paces {
+                    let steps = first..self.done;
+                    paces.extend(steps.map(|step| [clock.at(step as f64), clock.dt]));
+                }
             }
             // The last steps before an end in time are for who looks at them.
             let until = self.keep_time_unless_over()?;

@@ -286,6 +286,16 @@ impl SystemSimulation {
         stepped.map(|()| taping.tape)
     }
 
+    /// Begins to note when steps are, and how long, where that follows from the values.
+    pub(in crate::simulation) fn note_paces(&mut self) {
+        self.paces = self.system.varies_steps().then(Vec::new);
+    }
+
+    /// The time and the length of each step since then, which are not noted any more.
+    pub(in crate::simulation) fn noted_paces(&mut self) -> Vec<[f64; 2]> {
+        self.paces.take().unwrap_or_default()
+    }
+
     /// What was noted until now, which it has no more.
     pub(in crate::simulation) fn passed(&mut self) -> Passed {
         Passed {
