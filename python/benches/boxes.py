@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Times sums over large boxes beside `scipy.signal.oaconvolve`, whose Fourier transforms take blocks as well, and OpenCV.
 
-    python python/benches/boxes.py [--quick] [WORD]
+    python python/benches/boxes.py [--size N] [WORD]
 
 Needs numpy, scipy and opencv-python-headless. Milliseconds by the clock, the shortest of several in turns. Sides are mirrored: for
 `oaconvolve` by `numpy.pad`, whose time counts. A corner is compared with `scipy.ndimage.correlate` first. `oaconvolve` computes in the type
@@ -31,12 +31,12 @@ def by_blocks(u, w):
 
 def main():
     options = argparse.ArgumentParser()
-    options.add_argument("--quick", action="store_true", help="small arrays")
+    options.add_argument("--size", type=int, default=4096, help="extent of images; of volumes a sixteenth of it")
     options.add_argument("word", nargs="?", default="")
     options = options.parse_args()
     cv2.setNumThreads(2)
     rng = np.random.default_rng(1)
-    image, cube = (512, 48) if options.quick else (4096, 256)
+    image, cube = options.size, options.size // 16
     rows = [((image,) * 2, (extent,) * 2, kind) for extent in (15, 31, 65, 127) for kind in ("f4", "f8")]
     rows += [((cube,) * 3, (extent,) * 3, kind) for extent in (9, 15, 21) for kind in ("f4", "f8")]
     for shape, extents, kind in rows:
