@@ -57,19 +57,21 @@ pub struct Blocks {
     pub results: [usize; 3],
 }
 
+/// Points of a block that need not be counted: half a megabyte.
+const FEW_POINTS: usize = 1 << 16;
 /// Points of a block at least, where a sum does not reach along y.
 const ROWS_OF: usize = 1 << 15;
 
 impl Sum {
     /// The blocks whose transforms take less time than sums term by term; none if none do.
     pub fn blocks(&self, speeds: &Speeds) -> Option<Blocks> {
-        let direct = self.direct(speeds);
+        let (direct, most) = (self.direct(speeds), self.most().min(speeds.most));
         let lengths: [Vec<usize>; 3] = std::array::from_fn(|axis| self.lengths(axis));
         let mut best = None;
         for &z in &lengths[0] {
             for &y in &lengths[1] {
                 for &x in &lengths[2] {
-                    let Some(blocks) = self.blocks_of([z, y, x], speeds.most) else { continue };
+                    let Some(blocks) = self.blocks_of([z, y, x], most) else { continue };
                     let time = self.transformed(blocks, speeds);
                     if time < best.map_or(direct, |(_, time)| time) {
                         best = Some((blocks, time));
@@ -78,6 +80,13 @@ impl Sum {
             }
         }
         best.map(|(blocks, _)| blocks)
+    }
+
+    /// Points of a block at most: the spectra of all threads and of the weights take no more than twice the memory of the arrays, or little.
+    fn most(&self) -> usize {
+        let bytes = self.extents.iter().product::<usize>() * self.arrays * self.bytes;
+        let spectrum = size_of::<f64>() * (self.threads + 1);
+        (2 * bytes / spectrum).max(FEW_POINTS)
     }
 
     /// Nanoseconds of sums term by term.
