@@ -91,6 +91,7 @@ mod sponge;
 mod staged;
 mod stages;
 mod start;
+mod start_on_device;
 mod stencils;
 pub mod sum;
 mod tables;
@@ -112,6 +113,7 @@ pub use points::{Interpolation, Units};
 use problem::text;
 pub use problem::{Text, expression};
 pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};
+pub use start_on_device::DeviceStart;
 
 impl Description {
     /// Reads one from TOML; `place` names the text in errors.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::expression::{Array, Node};
+use super::start_on_device::DeviceStart;
 use super::text::Text;
 use problem::check::rounded::Losses;
 use problem::error::Mistake;
@@ -101,6 +102,8 @@ pub enum Start {
     Expression(Node),
     /// As they are stored, and what that made of them.
     Values(Arc<Grid>, Losses),
+    /// Those of a field as they are stored, in the memory of a GPU.
+    OnDevice(Arc<DeviceStart>),
 }
 
 /// Of a system that another rank sent: ranks are sent the values themselves.

@@ -126,6 +126,24 @@ impl DeviceGrid {
         Ok(new)
     }
 
+    /// A copy of an array that lies there.
+    ///
+    /// # Errors
+    /// There is no room, or the device refuses.
+    pub fn copied(array: &DeviceArray) -> Result<Self, Error> {
+        let new = Self::allocate(array.shape, array.dtype)?;
+        let _current = Current::new()?;
+        memory::copy_rows(array.lies(), new.lies())?;
+        Ok(new)
+    }
+
+    /// It as an array of somebody, as long as it is there.
+    #[must_use]
+    pub fn array(&self) -> DeviceArray {
+        let (address, shape, dtype, rows) = (self.address(), self.shape, self.dtype(), self.rows());
+        DeviceArray { address, shape, dtype, rows }
+    }
+
     fn rows(&self) -> Rows {
         rows(self.shape, None, self.dtype.bytes()).expect("C order")
     }
@@ -159,8 +177,7 @@ impl DeviceGrid {
     /// # Errors
     /// There is no memory for them, or the device refuses.
     pub fn download(&self) -> Result<Grid, Error> {
-        let (address, shape, dtype, rows) = (self.address(), self.shape, self.dtype(), self.rows());
-        DeviceArray { address, shape, dtype, rows }.download()
+        self.array().download()
     }
 }
 

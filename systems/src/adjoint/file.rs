@@ -69,7 +69,7 @@ impl Adjoint {
             let name = own.name.as_str();
             let start = match &own.start {
                 StartText::Expression(text) | StartText::File(text) => text.as_str().to_owned(),
-                StartText::Values(_) => Self::array_file(stem, name),
+                StartText::Values(_) | StartText::OnDevice(_) => Self::array_file(stem, name),
             };
             let boundary = own.boundary.as_ref().map_or("zero", Text::as_str);
             line(format!("\n[coefficients.{name}]\nstart = {start:?}\nboundary = {boundary:?}"));

@@ -326,6 +326,7 @@ impl Making<'_> {
         let mut reads = false;
         let start = match &own.start {
             Start::Values(grid, _) => StartText::Values(Arc::clone(grid)),
+            Start::OnDevice(given) => StartText::Values(given.grid()?),
             Start::Expression(node) => {
                 node.visit(&mut |part| reads |= matches!(part, Node::Read(_) | Node::Stencil(..)));
                 match reads {

@@ -73,7 +73,7 @@ impl SystemSimulation {
         let arrays = Cell::new(arrays);
         // Whoever begins asks once.
         let beginning = || then(StartValues::resumed(system, step, arrays.take())?);
-        let simulation = Self::begun(system, asked, &beginning)?;
+        let simulation = Self::begun(system, asked, &beginning, &[])?;
         Ok(Self { done: step, finite: step, first: step, records, rows, rows_of, ..simulation })
     }
 
