@@ -56,6 +56,7 @@ pub mod families;
 pub mod fft;
 mod file;
 mod fingerprint;
+mod formula;
 mod given;
 pub mod gpu;
 pub mod growth;
@@ -108,6 +109,7 @@ pub use description::{
     AtText, Change, CoefficientText, Description, FieldText, PmlText, ReceiverText, RecordText,
     SourceText, SpongeText, StartText, StencilText, Table, TableText, TotalText, WorkText,
 };
+pub use formula::{Formula, Number};
 pub use integrate::Method;
 pub use points::{Interpolation, Units};
 use problem::text;
