@@ -36,7 +36,6 @@ pub struct Field {
     /// Whether it is what a layer remembers of a derivative: a part of the state that nobody asks for by name.
     pub is_memory: bool,
     /// Whether no step changes it, so that none computes it: whoever takes the steps gives it values ([`crate::System`]'s `hold`).
-    #[serde(skip)]
     pub is_held: bool,
     /// What it has at solid points, where there are some.
     pub walls: Option<Walls>,
