@@ -13,7 +13,7 @@ use cuda_std::{global, kernel, math, shared, thread};
 /// Weights of a line, at most.
 pub const SPAN: usize = 17;
 /// Blocks have as many threads as one of these.
-pub const THREADS: [u32; 4] = [64, 96, 128, 192];
+pub const THREADS: [u32; 3] = [64, 96, 128];
 
 /// Rows that are loaded ahead, and rows of shared memory.
 const AHEAD: usize = 2;
