@@ -265,7 +265,8 @@ unsafe fn sum<const SPAN_X: usize, const MOST: usize, const AHEAD: usize>(
             && row >= 0
             && row + (count as i32 + AHEAD as i32) <= launch.ny as i32
             && column >= 0
-            && column + (COLUMNS as i32 + SPAN_X as i32) <= nx;
+            && column + (COLUMNS as i32 + SPAN_X as i32) <= nx
+            && x + COLUMNS <= launch.nx;
         let first = column + own as i32;
         let mut part = Part {
             launch,

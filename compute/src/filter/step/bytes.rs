@@ -79,7 +79,7 @@ impl Of<'_> {
             return Ok(None);
         }
         let Some(whole) = Whole::of(taps) else { return Ok(None) };
-        if let Some(shape) = strip_shape([y, x]) {
+        if let Some(shape) = strip_shape([y, x]).filter(|_| self.has_strips()) {
             return self.byte_strips(whole.up_to_bytes(), shape, y).map(Some);
         }
         let words = x.1.div_ceil(4);

@@ -22,7 +22,7 @@ impl Of<'_> {
         // What is infinite reaches no further than weights that are not 0.
         let is_dense = [x, y].iter().all(|line| line.weights.iter().all(|weight| *weight != 0.0));
         let is_centred = y.weights.len() == span && x.first == -(span as i32 / 2);
-        if !is_single(kinds) || !is_dense || !is_centred || self.filter.step != 1 {
+        if !is_single(kinds) || !is_dense || !is_centred || !self.has_strips() {
             return Ok(None);
         }
         let mut all = SUMS.iter().copied();

@@ -27,12 +27,20 @@ pub(super) struct Strip {
     pub(super) time: u64,
 }
 
+/// The largest coordinate of the array in these kernels: with the columns of a block it is one of 32 bits.
+const LARGEST: usize = i32::MAX as usize - 4096;
+
 /// Whether arrays are of f32.
 pub(super) fn is_single(kinds: [Kind; 2]) -> bool {
     kinds.iter().all(|kind| kind.number() == F32)
 }
 
 impl Of<'_> {
+    /// Whether threads may go down strips of the array.
+    pub(super) fn has_strips(&self) -> bool {
+        self.filter.step == 1 && self.filter.extents.iter().all(|extent| *extent <= LARGEST)
+    }
+
     /// Rows of a strip: those of the launch that takes least. A strip takes as many rows more as weights do, and a multiprocessor has
     /// some blocks at a time.
     pub(super) fn strip(&self, across: u32, span: u32, [threads, registers]: [u32; 2]) -> Strip {
@@ -63,8 +71,7 @@ impl Of<'_> {
         let [z, y, x] = reach;
         // What is infinite reaches no further than weights that are not 0.
         let is_dense = taps.len() == y.1 * x.1 && taps.iter().all(|tap| tap.weight != 0.0);
-        if !is_single(kinds) || !is_dense || divisor != 1.0 || self.filter.step != 1 || z != (0, 1)
-        {
+        if !is_single(kinds) || !is_dense || divisor != 1.0 || !self.has_strips() || z != (0, 1) {
             return Ok(None);
         }
         let mut all = strips::SUMS.iter().copied();
