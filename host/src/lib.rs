@@ -10,17 +10,17 @@ pub mod cli;
 
 /// The examples of the page, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/library.md")]
+#[doc = include_str!("../../docs/reference/rust.md")]
 struct Page;
 
 /// The examples of the page on systems, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/systems.md")]
+#[doc = include_str!("../../docs/reference/system-files.md")]
 struct SystemsPage;
 
 /// The examples of the page on gradients, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/gradients.md")]
+#[doc = include_str!("../../docs/how-to/gradients.md")]
 struct GradientsPage;
 
 pub use compute::{device, engine, families, filter, plan, ranks, report, run};

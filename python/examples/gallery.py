@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The pictures of docs/python-gallery.md, and that page, which shows the functions here:
+"""The pictures of docs/reference/python-gallery.md, and that page, which shows the functions here:
 
     python python/examples/gallery.py docs
 
@@ -164,7 +164,7 @@ def page():
         body = source.replace(f'    """{text}"""\n', "").replace(":\n\n", ":\n", 1)
         before = f'GUN = """{GUN}"""\n\n\n' if function is glider_gun else ""
         title = function.__name__.replace("_", " ").capitalize()
-        picture = f"![{title}](images/python-{function.__name__}.png)"
+        picture = f"![{title}](../images/python-{function.__name__}.png)"
         parts.append(f"## {title}\n{text}\n\n{picture}\n\n```python\n{before}{body}```\n")
     return "\n".join(parts)
 
@@ -173,7 +173,7 @@ HEAD = """# A gallery that Python wrote
 
 Each picture is what the function below it returned, with the engine `cpu`, after `import numpy as np, stencil` and
 `from stencil import ndimage`. `python/examples/gallery.py` has them all, and writes this page; the tests call each with few points.
-[The package](python.md) in short, [systems of arrays](python-numpy.md), [filters](ndimage.md); [built-in problems](gallery.md).
+[The package](python.md) in short, [systems of arrays](../tutorials/python.md), [filters](../how-to/filters.md); [built-in problems](gallery.md).
 """
 
 
@@ -182,7 +182,7 @@ def main():
     for function in ALL:
         (docs / "images" / f"python-{function.__name__}.png").write_bytes(function())
         print(function.__name__, flush=True)
-    (docs / "python-gallery.md").write_text(page())
+    (docs / "reference" / "python-gallery.md").write_text(page())
 
 
 if __name__ == "__main__":

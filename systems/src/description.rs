@@ -15,7 +15,7 @@ use problem::{Dtype, Grid};
 /// A system as it is described. Whatever is not said has a default: a spacing and a time step of 1, f32, zeros
 /// around every field, no steps.
 ///
-/// Expressions are texts of the language of `docs/systems.md`, or numbers.
+/// Expressions are texts of the language of `docs/reference/system-files.md`, or numbers.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// What it is, for people.
@@ -266,7 +266,7 @@ pub struct SpongeText {
     pub fields: Vec<Text>,
 }
 
-/// A perfectly matched layer along sides of the grid (`docs/systems.md`, "A layer that absorbs waves"): derivatives across it
+/// A perfectly matched layer along sides of the grid (`docs/reference/system-files.md`, "A layer that absorbs waves"): derivatives across it
 /// are stretched, each with a field that remembers it.
 #[derive(Clone, Debug)]
 pub struct PmlText {

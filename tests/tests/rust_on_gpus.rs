@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The toolchain stands by itself. `docs/rust-on-gpus.md` is true: its files make a crate outside of this
+//! The toolchain stands by itself. `docs/explanation/rust-on-gpus.md` is true: its files make a crate outside of this
 //! workspace whose tests pass, and its mistake is reported as it says. The toolchain's crates can be packaged
 //! and, like the examples, use nothing of the rest.
 
@@ -33,7 +33,7 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 
 #[test]
 fn the_page_makes_a_tested_crate_from_nothing() {
-    let page = std::fs::read_to_string(root().join("docs/rust-on-gpus.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/explanation/rust-on-gpus.md")).unwrap();
     let outside = tempfile::tempdir().unwrap();
     let krate = outside.path().join("product");
     std::fs::create_dir_all(krate.join("src")).unwrap();

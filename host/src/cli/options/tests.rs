@@ -60,8 +60,8 @@ fn page() -> String {
 
 #[test]
 fn the_manual_has_the_table() {
-    let manual = include_str!("../../../../docs/run.md");
-    assert!(manual.contains(&page()), "docs/run.md has another table than\n{}", page());
+    let manual = include_str!("../../../../docs/reference/command-line.md");
+    assert!(manual.contains(&page()), "docs/reference/command-line.md has another table than\n{}", page());
 }
 
 /// The refusal of a command line, as its headline and what to do.
