@@ -169,11 +169,11 @@ def page():
     return "\n".join(parts)
 
 
-HEAD = """# A gallery that Python wrote
+HEAD = """# Pictures made from Python
 
 Each picture is what the function below it returned, with the engine `cpu`, after `import numpy as np, stencil` and
-`from stencil import ndimage`. `python/examples/gallery.py` has them all, and writes this page; the tests call each with few points.
-[The package](python.md) in short, [systems of arrays](../tutorials/python.md), [filters](../how-to/filters.md); [built-in problems](gallery.md).
+`from stencil import ndimage`. `python/examples/gallery.py` has the functions and writes this page; the tests call each with few points.
+[Python](python.md), [systems of arrays](../tutorials/python.md), [filters](../how-to/filters.md), [built-in systems](gallery.md).
 """
 
 
