@@ -8,7 +8,7 @@ mod fuzz;
 mod gpu_bundle;
 mod licences;
 #[cfg(test)]
-mod links;
+mod book;
 mod mpi;
 mod mutants;
 mod setup;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the pages show of the terminal is what the program prints: each block of text that begins with `$ host` is run
-//! again, and compared but for what depends on the machine and the moment.
+//! again, and compared but for what depends on the machine and the moment. Files that a page shows, as blocks of TOML whose
+//! first line is a comment with their name, lie in the folder where its commands run.
 
 use std::fs;
 use std::path::Path;
 
 use super::support::Folder;
 
-const PAGES: [&str; 1] = ["docs/tutorials/first-picture.md"];
+const PAGES: [&str; 3] = [
+    "docs/tutorials/first-picture.md",
+    "docs/tutorials/own-stencil.md",
+    "docs/tutorials/system.md",
+];
 
 /// Of these lines every word with a digit may be another: times, speeds, errors of rounding, cores.
 const MEASURED: [&str; 8] = [
@@ -27,10 +32,14 @@ const REASON: &str = " cannot: ";
 /// What comes after the seconds that are predicted.
 const SOURCE: &str = " s (";
 
+/// A page of the book.
+fn text(page: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page)).unwrap()
+}
+
 /// The commands of a page, each with what is printed.
 fn recordings(page: &str) -> Vec<(String, String)> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page));
-    let page = page.unwrap();
+    let page = text(page);
     let blocks = page.split("```text\n$ host ").skip(1);
     let recording = |block: &str| {
         let (block, _) = block.split_once("\n```").expect("an end of the block");
@@ -38,6 +47,18 @@ fn recordings(page: &str) -> Vec<(String, String)> {
         (command.to_owned(), masked(printed))
     };
     blocks.map(recording).collect()
+}
+
+/// The files that a page shows, each with its name.
+fn files(page: &str) -> Vec<(String, String)> {
+    let page = text(page);
+    let blocks = page.split("```toml\n# ").skip(1);
+    let file = |block: &str| {
+        let (file, _) = block.split_once("\n```").expect("an end of the block");
+        let name = file.lines().next().filter(|name| name.ends_with(".toml"))?;
+        Some((name.to_owned(), format!("# {file}\n")))
+    };
+    blocks.filter_map(file).collect()
 }
 
 /// Without what may be another.
@@ -74,7 +95,11 @@ fn pages_show_what_the_program_prints() {
     let mut compared = 0;
     for page in PAGES {
         for (command, shown) in recordings(page) {
-            let outcome = Folder::new().host(&command);
+            let folder = Folder::new();
+            for (name, file) in files(page) {
+                fs::write(folder.path(&name), file).unwrap();
+            }
+            let outcome = folder.host(&command);
             let printed = masked(&(outcome.stdout.clone() + &outcome.stderr));
             if command == "doctor" && !printed.contains("missing  NVIDIA driver") {
                 println!("not compared, since there is a driver: {command}");
@@ -84,7 +109,7 @@ fn pages_show_what_the_program_prints() {
             compared += 1;
         }
     }
-    assert!(compared >= 2, "a run and an error are compared");
+    assert!(compared >= 6, "runs and errors of {PAGES:?} are compared");
 }
 
 #[test]
