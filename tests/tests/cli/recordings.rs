@@ -4,7 +4,7 @@
 //! first line is a comment with their name, lie in the folder where its commands run.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::support::Folder;
 
@@ -120,4 +120,47 @@ fn what_is_masked_is_no_more_than_that() {
     assert_eq!(masked(run), expected);
     let doctor = "ok       memory          21.1 GiB free\nmissing  GPU kernels     none\n      help: build\nmissing  x";
     assert_eq!(masked(doctor), "ok memory # GiB free\nGPU kernels #\nmissing  x\n");
+}
+
+/// The pages with commands to type.
+fn pages_with_commands() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut pages = vec![root.join("README.md")];
+    for folder in ["tutorials", "how-to", "reference", "explanation", "benchmarks", "developers"] {
+        let entries = fs::read_dir(root.join("docs").join(folder)).unwrap();
+        pages.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    pages.retain(|page| page.extension().is_some_and(|end| end == "md"));
+    pages.sort();
+    pages
+}
+
+/// The arguments of a line that begins with the program, without quotes and comments.
+fn arguments(line: &str) -> Option<String> {
+    let line = line.trim_start_matches("target/release/").strip_prefix("host ")?;
+    let line = line.split(" #").next().unwrap_or_default().split(" | ").next().unwrap_or_default();
+    Some(line.replace(['\'', '"'], "").trim().to_owned())
+}
+
+/// Every `host run` and `host plan` in a block of commands has options that the program takes. What is run, is not computed.
+#[test]
+fn commands_of_pages_are_taken() {
+    let folder = Folder::new();
+    let mut taken = 0;
+    for page in pages_with_commands() {
+        let text = fs::read_to_string(&page).unwrap();
+        let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+        for arguments in blocks.flat_map(str::lines).filter_map(arguments) {
+            let is_named = !arguments.contains("NAME") && !arguments.contains("FILE");
+            let command = match arguments.split(' ').next() {
+                Some("run") if is_named => format!("{arguments} --print-toml"),
+                Some("plan") if is_named && !arguments.contains("ours.toml") => arguments,
+                _ => continue,
+            };
+            let outcome = folder.host(&command);
+            assert_eq!(outcome.code, Some(0), "{}: host {command}: {outcome:?}", page.display());
+            taken += 1;
+        }
+    }
+    assert!(taken > 40, "{taken} commands");
 }
