@@ -13,11 +13,6 @@ pub mod cli;
 #[doc = include_str!("../../docs/reference/rust.md")]
 struct Page;
 
-/// The examples of the page on systems, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/reference/system-files.md")]
-struct SystemsPage;
-
 /// The examples of the page on gradients, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/how-to/gradients.md")]

@@ -266,7 +266,7 @@ pub struct SpongeText {
     pub fields: Vec<Text>,
 }
 
-/// A perfectly matched layer along sides of the grid (`docs/reference/system-files.md`, "A layer that absorbs waves"): derivatives across it
+/// A perfectly matched layer along sides of the grid (`docs/reference/system-files.md`, "Absorbing layers"): derivatives across it
 /// are stretched, each with a field that remembers it.
 #[derive(Clone, Debug)]
 pub struct PmlText {

@@ -2,13 +2,13 @@
 //! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench`, `dist`, `wheel` and `gpu-bundle`.
 
 #[cfg(test)]
+mod book;
+#[cfg(test)]
 mod circles;
 mod dist;
 mod fuzz;
 mod gpu_bundle;
 mod licences;
-#[cfg(test)]
-mod book;
 mod mpi;
 mod mutants;
 mod setup;

@@ -37,7 +37,8 @@ fn pages() -> Vec<PathBuf> {
 fn read_pages() -> Vec<PathBuf> {
     let is_read = |page: &PathBuf| {
         let page = page.strip_prefix(root()).expect("a page of the project");
-        page == Path::new("README.md") || page.starts_with("docs") && !page.starts_with("docs/decisions")
+        page == Path::new("README.md")
+            || page.starts_with("docs") && !page.starts_with("docs/decisions")
     };
     pages().into_iter().filter(is_read).collect()
 }

@@ -39,7 +39,8 @@ fn texts(page: &str) -> Vec<(usize, String)> {
             open = false;
         } else if line.is_empty() || line.starts_with('#') {
             open = false;
-        } else if open && !line.starts_with("- ") && !line.starts_with(|c: char| c.is_ascii_digit()) {
+        } else if open && !line.starts_with("- ") && !line.starts_with(|c: char| c.is_ascii_digit())
+        {
             let last = &mut texts.last_mut().expect("an open text").1;
             last.push(' ');
             last.push_str(line);

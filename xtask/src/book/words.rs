@@ -6,7 +6,8 @@ use super::{doc_comments, files, prose, read_pages, root};
 /// No sentence of a page and no doc comment begins so.
 const OPENINGS: [&str; 4] = ["The same", "Likewise", "Those of", "That of"];
 /// Words that no page has.
-const BANNED: [&str; 6] = ["likewise", "thereof", "hereby", "whosoever", "aforementioned", "nobody knows"];
+const BANNED: [&str; 6] =
+    ["likewise", "thereof", "hereby", "whosoever", "aforementioned", "nobody knows"];
 /// Doc comments that begin so, from before these words were banned. The number may only fall.
 const COMMENTS: usize = 203;
 
