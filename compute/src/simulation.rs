@@ -268,6 +268,13 @@ impl Builder {
         Self { job: Job { steps: STEPS, ..job }, start: Values::Grid(grid), options }
     }
 
+    /// Of a job, as [`Builder::of_job`], on an array in the memory of a GPU, which is not needed once this is built.
+    #[must_use]
+    pub fn of_job_on_device(job: Job, array: DeviceArray, field: String) -> Self {
+        let options = Options { field: Some(field), ..options() };
+        Self { job: Job { steps: STEPS, ..job }, start: Values::Array(array), options }
+    }
+
     /// What lies around the grid.
     #[must_use]
     pub fn boundary(mut self, boundary: Boundary) -> Self {

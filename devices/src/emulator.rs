@@ -211,6 +211,8 @@ impl Device for Emulator {
             registers: MOST_REGISTERS,
             cooperative: order == Order::Cooperative,
             overlapping: order != Order::After,
+            // A large grid takes many of a thread, and what waits for ever is a deadlock here.
+            steps: u64::MAX,
             ..Config::default()
         };
         let mut memory = self.memory.borrow_mut();

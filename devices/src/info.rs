@@ -2,9 +2,7 @@
 //! What GPU there is.
 
 use super::{embedded, failed};
-use cuda_driver::LoadError;
-use cuda_driver::cust::device::{Device, DeviceAttribute};
-use cuda_driver::cust::{self, CudaApiVersion, CudaFlags};
+use cuda_driver::{Attribute, Device, LoadError};
 use problem::Error;
 use transform::machine::{Machine, Rates};
 
@@ -65,8 +63,7 @@ pub fn first() -> Result<DeviceInfo, Error> {
 /// [`Error::NoDriver`] or [`Error::Driver`].
 pub fn count() -> Result<usize, Error> {
     cuda_driver::load().map_err(|reason| Error::NoDriver { reason: cause(reason) })?;
-    cust::init(CudaFlags::empty()).map_err(failed("start"))?;
-    Device::num_devices().map(|count| count as usize).map_err(failed("count its devices"))
+    Device::count().map(|count| count as usize).map_err(failed("count its devices"))
 }
 
 /// The GPU of that number.
@@ -78,7 +75,7 @@ pub(super) fn nth_device(number: usize) -> Result<Device, Error> {
         _ if number >= count => {
             Err(lists(&format!("{count} devices, and there is none of number {number}")))
         }
-        _ => Device::get_device(number as u32).map_err(failed(&format!("open device {number}"))),
+        _ => Device::nth(number as u32).map_err(failed(&format!("open device {number}"))),
     }
 }
 
@@ -161,28 +158,23 @@ impl DeviceInfo {
 const COPIED: f64 = 0.87;
 
 pub(super) fn describe(device: Device) -> Result<DeviceInfo, Error> {
-    let attribute = |which| {
-        let value = device.get_attribute(which).map_err(failed("describe a device"))?;
-        Ok::<u32, Error>(value.unsigned_abs())
-    };
-    let shared = cuda_driver::Attribute::MaxSharedMemoryPerBlockOptin;
-    let version = CudaApiVersion::get().map_err(failed("tell its version"))?;
+    let attribute = |which| device.attribute(which).map_err(failed("describe a device"));
+    let (major, minor) = cuda_driver::driver_version().map_err(failed("tell its version"))?;
     Ok(DeviceInfo {
         name: device.name().map_err(failed("name a device"))?,
         compute_capability: (
-            attribute(DeviceAttribute::ComputeCapabilityMajor)?,
-            attribute(DeviceAttribute::ComputeCapabilityMinor)?,
+            attribute(Attribute::ComputeCapabilityMajor)?,
+            attribute(Attribute::ComputeCapabilityMinor)?,
         ),
         memory_bytes: device.total_memory().map_err(failed("describe a device"))? as u64,
-        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
-        l2_bytes: attribute(DeviceAttribute::L2CacheSize)?.into(),
-        clock_hz: 1e3 * f64::from(attribute(DeviceAttribute::ClockRate)?),
+        multiprocessors: attribute(Attribute::MultiprocessorCount)?,
+        l2_bytes: attribute(Attribute::L2CacheSize)?.into(),
+        clock_hz: 1e3 * f64::from(attribute(Attribute::ClockRate)?),
         // The clock is in kHz; both of its edges carry a bit on each line.
         memory_bytes_per_s: 2e3 / 8.0
-            * f64::from(attribute(DeviceAttribute::MemoryClockRate)?)
-            * f64::from(attribute(DeviceAttribute::GlobalMemoryBusWidth)?),
-        shared_bytes_per_block: cuda_driver::attribute(device, shared)
-            .map_err(failed("describe a device"))?,
-        driver_version: format!("{}.{}", version.major(), version.minor()),
+            * f64::from(attribute(Attribute::MemoryClockRate)?)
+            * f64::from(attribute(Attribute::GlobalMemoryBusWidth)?),
+        shared_bytes_per_block: attribute(Attribute::MaxSharedMemoryPerBlockOptin)?,
+        driver_version: format!("{major}.{minor}"),
     })
 }

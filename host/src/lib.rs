@@ -5,7 +5,9 @@
 //! [`run::run`] does all steps of a [`Job`], verifies and times them. Both go through an
 //! [`Engine`](engine::Engine).
 
+#[cfg(feature = "cli")]
 pub mod bench;
+#[cfg(feature = "cli")]
 pub mod cli;
 
 /// The examples of the page, as tests.

@@ -216,6 +216,9 @@ pub enum Error {
         /// Why they make no stencil.
         source: StencilError,
     },
+    /// Weights or taps of a program that make no stencil.
+    #[error(transparent)]
+    Stencil(#[from] StencilError),
     /// A file that describes no machine.
     #[error("{}: {reason}", path.display())]
     Machine {
@@ -507,6 +510,7 @@ impl Error {
             | Self::NotFlat { .. }
             | Self::Checkpoint { .. }
             | Self::Weights { .. }
+            | Self::Stencil(_)
             | Self::Machine { .. }
             | Self::Chip { .. }
             | Self::Split { .. }

@@ -86,12 +86,11 @@ class Survey:
 
     def misfit(self, velocity, measured):
         """Half the sum of squares of what records are off by, and its derivative by the velocities."""
-        total = 0.0
+        misfits = np.zeros(len(self.shots))
 
         def cotangents(fields, records, shot):
-            nonlocal total
             off = records[1:, 1:] - measured[shot]
-            total += 0.5 * np.sum(off**2)
+            misfits[shot] = 0.5 * np.sum(off**2)
             return {}, off
 
         found = self.system(velocity).gradient(self.steps, cotangents, coefficients=["c"], shots=self.shots)
@@ -101,7 +100,7 @@ class Survey:
         inner[:, 0] += by[:, :LAYER].sum(1)
         inner[:, -1] += by[:, -LAYER:].sum(1)
         inner[self.ny - 1] += inner[self.ny :].sum(0)
-        return total, inner[: self.ny]
+        return misfits.sum(), inner[: self.ny]
 
 
 def picture(path, models):

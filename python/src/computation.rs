@@ -192,7 +192,7 @@ impl Computation {
         py: Python<'py>,
         steps: &Bound<'_, PyAny>,
         misfit: Py<PyAny>,
-        by: (Vec<String>, Vec<String>, Option<u64>),
+        by: gradient::Asked,
         keeping: gradient::Keeping,
     ) -> PyResult<Bound<'py, PyDict>> {
         let steps = count("steps", steps, 0)?;

@@ -9,14 +9,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::memory::Bytes;
 use stencil::observe::ArrayName;
-use stencil::simulation::{Cotangents, Gradient, GradientBy, Place};
+use stencil::simulation::{Cotangents, Gradient, GradientBy, Place, ShotGradients};
 use stencil::{Dtype, Error, Simulation};
 
 use crate::worker::Worker;
 use crate::{arrays, state};
 
-/// What a misfit is asked and says: fields, and records without times, both as arrays.
-type Said<'py> = (Vec<(String, usize, Bound<'py, PyAny>)>, Option<Bound<'py, PyAny>>);
+/// What a misfit says: derivatives by fields, and by records without times and by totals, as arrays.
+type Said<'py> =
+    (Vec<(String, usize, Bound<'py, PyAny>)>, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Takes so many steps, asks `misfit`, and goes back over them.
 pub fn gradient<'py>(
@@ -30,7 +31,7 @@ pub fn gradient<'py>(
     let task = move |simulation: &mut Simulation| {
         simulation.gradient(steps, &by, |after| {
             // The thread that waits has let go of Python's lock.
-            Python::attach(|py| asked(py, after, &misfit)).map_err(|error| {
+            Python::attach(|py| asked(py, after, (&misfit, by.totals), None)).map_err(|error| {
                 *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 Error::Gradient { reason: "the misfit raised an exception".into() }
             })
@@ -43,8 +44,46 @@ pub fn gradient<'py>(
     written(py, found?)
 }
 
-/// What a function says of the values as they are now.
-fn asked(py: Python<'_>, after: &mut Simulation, misfit: &Py<PyAny>) -> PyResult<Cotangents> {
+/// Takes so many steps for each shot, asks `misfit` with its number, and goes back over them: the sum of the gradients.
+pub fn of_shots<'py>(
+    py: Python<'py>,
+    worker: &Worker<Simulation>,
+    (steps, by): (usize, GradientBy),
+    shots: Vec<Vec<Vec<f64>>>,
+    misfit: Py<PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let noted = Arc::clone(&raised);
+    let task = move |simulation: &mut Simulation| {
+        // A function of Python is asked by one thread at a time, from beginning to end.
+        let turn = Mutex::new(());
+        simulation.gradient_of_shots((steps, &shots), &by, |after, shot| {
+            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let said = Python::attach(|py| asked(py, after, (&misfit, by.totals), Some(shot)));
+            said.map_err(|error| {
+                noted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                Error::Gradient { reason: "the misfit raised an exception".into() }
+            })
+        })
+    };
+    let found = worker.ask(py, task);
+    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    let ShotGradients { sum, sources } = found?;
+    let dict = written(py, sum)?;
+    let rows = sources.into_iter().map(|rows| state::rows(py, rows));
+    dict.set_item("sources", rows.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(dict)
+}
+
+/// What a function says of the values as they are now, which is told the totals, too, if it is one of them.
+fn asked(
+    py: Python<'_>,
+    after: &mut Simulation,
+    (misfit, is_of_totals): (&Py<PyAny>, bool),
+    shot: Option<usize>,
+) -> PyResult<Cotangents> {
     let told = |error: Error| crate::errors::raised(py, &error);
     let state = after.state().map_err(told)?;
     let dict = PyDict::new(py);
@@ -52,8 +91,12 @@ fn asked(py: Python<'_>, after: &mut Simulation, misfit: &Py<PyAny>) -> PyResult
         dict.set_item((field, level), arrays::array(py, grid)?)?;
     }
     let records = state::rows(py, after.records().to_vec())?;
-    let said = misfit.bind(py).call1((dict, records))?;
-    let (fields, records): Said<'_> = said.extract()?;
+    let totals = match is_of_totals {
+        true => after.totals().map_err(told)?.into_iter().map(|(_, total)| total).collect(),
+        false => Vec::new(),
+    };
+    let said = misfit.bind(py).call1((dict, records, totals, shot))?;
+    let (fields, records, totals): Said<'_> = said.extract()?;
     let fields = fields.into_iter().map(|(field, level, array)| {
         Ok((ArrayName { field, level }, arrays::grid(&array, "misfit")?))
     });
@@ -65,7 +108,8 @@ fn asked(py: Python<'_>, after: &mut Simulation, misfit: &Py<PyAny>) -> PyResult
             )
         })?,
     };
-    Ok(Cotangents { fields: fields.collect::<PyResult<_>>()?, records })
+    let totals = totals.map(|rows| rows_of(&rows)).transpose()?.unwrap_or_default();
+    Ok(Cotangents { fields: fields.collect::<PyResult<_>>()?, records, totals })
 }
 
 /// The rows of an array, or of lists in a list.
@@ -100,12 +144,15 @@ fn written(py: Python<'_>, found: Gradient) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
+/// Names of coefficients and of parameters, whether totals count, and the bytes of kept states.
+pub type Asked = (Vec<String>, Vec<String>, bool, Option<u64>);
+
 /// Where states are kept, and as which type: `gpu`, `memory`, or nothing; or a folder.
 pub type Keeping = (Option<String>, Option<PathBuf>, Option<String>);
 
 /// By what is differentiated, with how many bytes, and where states are kept.
 pub fn by(
-    (coefficients, parameters, memory): (Vec<String>, Vec<String>, Option<u64>),
+    (coefficients, parameters, totals, memory): Asked,
     (place, folder, rounded): Keeping,
 ) -> Result<GradientBy, Error> {
     let place = match (place.as_deref(), folder) {
@@ -119,5 +166,5 @@ pub fn by(
         name.parse::<Dtype>().map_err(|_| Error::Gradient { reason: reason() })
     });
     let (memory, rounded) = (memory.map(Bytes), rounded.transpose()?);
-    Ok(GradientBy { coefficients, parameters, memory, place, rounded })
+    Ok(GradientBy { coefficients, parameters, totals, memory, place, rounded })
 }

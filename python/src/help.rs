@@ -39,7 +39,7 @@ pub fn of_error(error: &Error) -> String {
         Error::Rank { dims, .. } => {
             format!("give an array with {dims} axes, or a stencil with as many as the array")
         }
-        Error::Weights { source, .. } => of_weights(source).into(),
+        Error::Weights { source, .. } | Error::Stencil(source) => of_weights(source).into(),
         Error::OfRank(failure) => of_kind(failure.kind()).into(),
         Error::NoDriver { reason } => format!(
             "install the NVIDIA driver, or take engine=\"cpu\"; looking for it gave: {reason}"

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use stencil::device::DeviceArray;
 use stencil::problem::Text;
-use stencil::system::{Description, StartText, examples};
+use stencil::system::{Description, DeviceStart, StartText, examples};
 use stencil::{Dtype, Error, Grid, System};
 
 use crate::dlpack::ImportedArray;
@@ -70,6 +70,8 @@ enum Value {
     /// A number or an expression.
     Text(String),
     Grid(Arc<Grid>),
+    /// What fields begin with, of an array in the memory of a GPU.
+    OnDevice(Arc<DeviceStart>),
 }
 
 /// Where a system is described: `(place, text, folder)` of the name of an example, a path that ends in `.toml`, or the text itself.
@@ -126,7 +128,9 @@ impl Recipe {
         for (what, name, values) in all {
             let found = WHATS.iter().find(|(known, _)| *known == what);
             let &(_, what) = found.expect("what the package itself gives");
-            let values = values.iter().map(Value::read).collect::<PyResult<_>>()?;
+            let is_of_field = matches!(what, What::Start | What::Before);
+            let values = values.iter().map(|value| Value::read(value, is_of_field));
+            let values = values.collect::<PyResult<_>>()?;
             own.give(Given { what, name, values });
         }
         Ok(own)
@@ -216,6 +220,7 @@ impl Given {
             let text = |value: &Value| match value {
                 Value::Text(text) => Text::new(place, text),
                 Value::Grid(grid) => Text::new(place, &format!("{} values", grid.shape)),
+                Value::OnDevice(own) => Text::new(place, &format!("{} values", own.shape())),
             };
             self.values.iter().map(text).collect()
         };
@@ -254,17 +259,35 @@ impl Given {
 }
 
 impl Value {
-    fn read(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// An array of a GPU stays there, if a field begins with it and there is room for a copy.
+    fn read(value: &Bound<'_, PyAny>, is_of_field: bool) -> PyResult<Self> {
         if let Ok(text) = value.extract::<String>() {
             return Ok(Self::Text(text));
         }
-        Ok(Self::Grid(host_grid(value)?.into()))
+        match arrays::ArrayInput::read(value)? {
+            arrays::ArrayInput::Host(array) => Ok(Self::Grid(array.grid()?.into())),
+            arrays::ArrayInput::Array(ImportedArray { array, capsule }) => {
+                let read = move |_| match is_of_field.then(|| DeviceStart::new(&array)) {
+                    Some(Ok(own)) => Ok(Self::OnDevice(own.into())),
+                    _ => Ok(Self::Grid(DeviceArray::download(&array)?.into())),
+                };
+                let own = worker::once(value.py(), read)?;
+                // The producer kept the array until here.
+                drop(capsule);
+                Ok(own)
+            }
+        }
     }
 
     fn written<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Self::Text(text) => Ok(text.into_pyobject(py)?.into_any()),
             Self::Grid(grid) => Ok(arrays::kept(py, Grid::clone(grid))?.into_bound(py)),
+            Self::OnDevice(own) => {
+                let own = Arc::clone(own);
+                let grid = worker::once(py, move |_| own.grid())?;
+                Ok(arrays::kept(py, Grid::clone(&grid))?.into_bound(py))
+            }
         }
     }
 
@@ -273,19 +296,7 @@ impl Value {
             Self::Text(text) if text.ends_with(".npy") => StartText::File(Text::new(place, text)),
             Self::Text(text) => StartText::Expression(Text::new(place, text)),
             Self::Grid(grid) => StartText::Values(Arc::clone(grid)),
-        }
-    }
-}
-
-/// A grid of this machine's memory, also of an array of a GPU.
-pub fn host_grid(value: &Bound<'_, PyAny>) -> PyResult<Grid> {
-    match arrays::ArrayInput::read(value)? {
-        arrays::ArrayInput::Host(array) => array.grid(),
-        arrays::ArrayInput::Array(ImportedArray { array, capsule }) => {
-            let grid = worker::once(value.py(), move |_| DeviceArray::download(&array))?;
-            // The producer kept the array until here.
-            drop(capsule);
-            Ok(grid)
+            Self::OnDevice(own) => StartText::OnDevice(Arc::clone(own)),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::numbers::count;
 use crate::recipe::Recipe;
 use crate::state::{self, KeptState};
 use crate::worker::Worker;
-use crate::{arrays, errors};
+use crate::{arrays, errors, gradient};
 
 /// A system of fields.
 #[pyclass(frozen, subclass, extends = Computation, name = "System", module = "stencil._stencil")]
@@ -96,6 +96,31 @@ impl PySystem {
         own.as_super().worker().ask(own.py(), begin)?;
         let mut recipe = own.recipe.lock().unwrap_or_else(PoisonError::into_inner);
         recipe.series(first, &rows).map_err(|error| errors::raised(own.py(), &error))
+    }
+
+    /// Takes steps for each shot, asks a function with its number how a number changes with what they left, and goes back over them.
+    fn _gradient_of_shots<'py>(
+        own: PyRef<'py, Self>,
+        steps: usize,
+        misfit: Py<PyAny>,
+        by: gradient::Asked,
+        keeping: gradient::Keeping,
+        shots: Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = own.py();
+        let by = gradient::by(by, keeping).map_err(|error| errors::raised(py, &error))?;
+        let rows = |shot: &Bound<'_, PyAny>| {
+            Ok::<_, PyErr>(arrays::rows(&arrays::grid(shot, "what sources add")?))
+        };
+        let shots = shots.iter().map(rows).collect::<PyResult<Vec<_>>>()?;
+        let (last, worker) = (shots.last().cloned(), own.as_super().worker());
+        let first = worker.ask(py, |simulation| Ok(simulation.steps()))?;
+        let found = gradient::of_shots(py, worker, (steps, by), shots, misfit)?;
+        if let Some(last) = last {
+            let mut recipe = own.recipe.lock().unwrap_or_else(PoisonError::into_inner);
+            recipe.series(first, &last).map_err(|error| errors::raised(py, &error))?;
+        }
+        Ok(found)
     }
 
     /// Gives constants other values, expressions: all of them or none.

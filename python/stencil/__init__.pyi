@@ -300,6 +300,7 @@ class System(_Computation):
         *,
         coefficients: Sequence[str] = (),
         parameters: Sequence[str] = (),
+        totals: bool = False,
         memory: int | None = None,
         keep_in: Literal["gpu", "memory"] | PathLike[str] | str | None = None,
         keep_as: Literal["f32", "f16", "bf16"] | None = None,

@@ -516,7 +516,17 @@ class System(_Computation, _stencil.System):
         self.parameters.update(values)
 
     def gradient(
-        self, steps, misfit, *, coefficients=(), parameters=(), memory=None, keep_in=None, keep_as=None, shots=None
+        self,
+        steps,
+        misfit,
+        *,
+        coefficients=(),
+        parameters=(),
+        totals=False,
+        memory=None,
+        keep_in=None,
+        keep_as=None,
+        shots=None,
     ):
         """Takes `steps` steps, and says how a number changes with what they began with.
 
@@ -524,6 +534,10 @@ class System(_Computation, _stencil.System):
         by `(name, level)` of earlier steps, and with what `records()` gives. It returns the derivatives of the number by these:
         a dict with the same keys, of arrays; those that are left out are 0. Or such a dict and an array of the derivatives by
         the records: a row for each step, or one more for the start, and a column for each receiver.
+
+        With `totals=True` the number changes with totals, too: `misfit(fields, records, totals)` has a dict of what they are after the
+        steps, and returns three things, of which the third is a dict of the derivatives by totals: of each by what it is after the
+        steps, or an array of those by what it is after each one, with or without the start.
 
         What is returned has the derivatives by the values before the steps (`start`, with the same keys), by `coefficients` and
         `parameters` of these names (dicts), and by what each source adds in each step (`sources`, a row for each place).
@@ -537,8 +551,9 @@ class System(_Computation, _stencil.System):
 
         With `shots`, an array (shots, sources, steps) for a system that was made with `sources`, the steps are taken once for each
         shot, each time from the values as they are now and with these numbers for what sources add; `misfit(fields, records, shot)`
-        has the number of the shot, too. What is returned is the sum over the shots, but `sources` has a place for each shot. The system
-        is then after the steps of the last one.
+        has the number of the shot, too, as its last argument. What is returned is the sum over the shots, but `sources` has a place for each shot. The system
+        is then after the steps of the last one. On the cores shots of a small grid are computed at the same time, so that `misfit` is
+        called once at a time, but of shots in any order.
 
         Raises `InputError` for what has no derivative (`docs/how-to/gradients.md`), and what `misfit` raises.
 
@@ -552,7 +567,7 @@ class System(_Computation, _stencil.System):
             ([0.25, 0.5], {'rate': -20.0})
         """
         return _gradient.gradient(
-            self, steps, misfit, coefficients, parameters, memory, keep_in, keep_as, shots=shots
+            self, steps, misfit, coefficients, parameters, totals, memory, keep_in, keep_as, shots=shots
         )
 
     def shots(self, steps, sources):

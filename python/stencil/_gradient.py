@@ -48,7 +48,22 @@ def checked(shots, steps):
     return found.astype(np.float64) if steps else np.zeros((*found.shape[:2], 1))
 
 
-def gradient(system, steps, misfit, coefficients, parameters, memory, keep_in, keep_as, *, shots=None):
+def _by_totals(said, names):
+    """Rows of derivatives by all totals, of a dict of numbers after the last step, or of each step."""
+    unknown = [name for name in said if name not in names]
+    if unknown:
+        text = f"the misfit has a derivative by {unknown[0]!r}, which is no total"
+        raise InputError(text, "input", {}, f"there is {', '.join(names)}" if names else "")
+    columns = [numbers(f"the derivatives by {name!r}", said.get(name, 0.0)) for name in names]
+    rows = max(column.size for column in columns)
+    columns = [np.zeros(rows) if column.ndim == 0 and not column else column for column in columns]
+    if any(column.ndim > 1 or column.size != rows for column in columns):
+        text = "the derivatives by totals are arrays of different shapes"
+        raise InputError(text, "input", {}, "give a number for each, or an array of one for each step")
+    return np.column_stack([column.reshape(rows) for column in columns])
+
+
+def gradient(system, steps, misfit, coefficients, parameters, totals, memory, keep_in, keep_as, *, shots=None):
     if not callable(misfit):
         text = f"misfit must be a function of fields and records, not {type(misfit).__name__}"
         raise TypeError(f"{text}\nhelp: such as lambda fields, records: {{\"u\": fields[\"u\"] - measured}}")
@@ -58,43 +73,28 @@ def gradient(system, steps, misfit, coefficients, parameters, memory, keep_in, k
             raise InputError(f"{what} is the text {names!r}", "input", {}, f"give a list of names: {what}=[{names!r}]")
         named.append(list(names))
 
-    def asking(misfit):
-        def asked(values, records):
-            said = misfit({_short(*key): value for key, value in values.items()}, records)
-            fields, by_records = said if isinstance(said, tuple) else (said, None)
-            keys = [(key if isinstance(key, tuple) else (key, 0), value) for key, value in fields.items()]
-            return [(name, level, value) for (name, level), value in keys], by_records
+    names = list(system.totals()) if totals else []
+    if totals and not names:
+        raise InputError("the system has no totals", "input", {}, "leave totals=True out")
 
-        return asked
+    def asked(values, records, after, shot):
+        told = (dict(zip(names, after, strict=True)),) if totals else ()
+        if shot is not None:
+            told = (*told, shot)
+        said = misfit({_short(*key): value for key, value in values.items()}, records, *told)
+        fields, by_records, by_totals = ((*said, None, None) if isinstance(said, tuple) else (said, None, None))[:3]
+        if by_totals is not None:
+            by_totals = _by_totals(by_totals, names)
+        keys = [(key if isinstance(key, tuple) else (key, 0), value) for key, value in fields.items()]
+        return [(name, level, value) for (name, level), value in keys], by_records, by_totals
 
-    keeping = _keeping(keep_in, keep_as)
-
-    def found(misfit):
-        own = system._gradient(steps, asking(misfit), (*named, memory), keeping)
-        start = {_short(*key): value for key, value in own["start"].items()}
-        return Gradient(start, own["coefficients"], own["parameters"], own["sources"], own["steps_again"], own["constants"])
-
+    by, keeping = (*named, bool(totals), memory), _keeping(keep_in, keep_as)
     if shots is None:
-        return found(misfit)
-    shots = checked(shots, system._count("steps", steps, 0))
-    begin, total, sources = system._keep(), None, []
-    for number, rows in enumerate(shots):
-        system._begin_shot(begin, rows)
-        own = found(lambda fields, records, number=number: misfit(fields, records, number))
-        sources.append(own.sources)
-        total = own if total is None else _sum(total, own)
-    return total._replace(sources=np.stack(sources))
-
-
-def _sum(one, other):
-    """The sum of two gradients."""
-
-    def added(a, b):
-        return {name: value + b[name] for name, value in a.items()}
-
-    return one._replace(
-        start=added(one.start, other.start),
-        coefficients=added(one.coefficients, other.coefficients),
-        parameters=added(one.parameters, other.parameters),
-        steps_again=one.steps_again + other.steps_again,
-    )
+        own = system._gradient(steps, asked, by, keeping)
+        sources = own["sources"]
+    else:
+        steps = system._count("steps", steps, 0)
+        own = system._gradient_of_shots(steps, asked, by, keeping, list(checked(shots, steps)))
+        sources = np.stack(own["sources"])
+    start = {_short(*key): value for key, value in own["start"].items()}
+    return Gradient(start, own["coefficients"], own["parameters"], sources, own["steps_again"], own["constants"])

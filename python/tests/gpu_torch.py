@@ -333,6 +333,67 @@ def fields_of_systems(torch):
     assert torch.equal(torch.from_dlpack(system.field("u", device="cuda")), u)
 
 
+def starts_of_systems(torch):
+    """What fields of systems begin with, on the GPU: with the same bits as of arrays of the host, not by way of it, and looked at there."""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        kept, (ny, nx) = str(dtype)[6:], (310, 403)
+        host = lambda each: each.float().cpu().numpy() if dtype == torch.bfloat16 else each.cpu().numpy()
+        p, past, q = (torch.rand(ny, nx + 5, device="cuda").to(dtype)[:, :nx] for _ in range(3))
+        for before, rule in ((None, "q + 0.1*p*q"), (past, "q/2")):
+            def made(move):
+                of_p = {"start": move(p), "next": "2*p - prev(p) + 0.1*laplace(p)"} | ({} if before is None else {"before": move(before)})
+                return stencil.System({
+                    "stencils": {"laplace": {"derivative": "laplace", "order": 2}},
+                    "fields": {"p": of_p, "q": {"start": move(q), "next": rule}, "r": {"start": 0, "next": "r + p"}},
+                    "receivers": [{"field": "p", "at": [20, 30]}, {"field": "q", "at": [5, 7]}],
+                }, dtype=kept, engine="cuda")  # fmt: skip
+
+            there, here = made(lambda each: each.clone()), made(host)
+            for own in (there, here):
+                own.step(7)
+            same = [there, there.copy(), pickle.loads(pickle.dumps(there))]
+            for own in same:
+                for name in ("p", "q", "r"):
+                    np.testing.assert_array_equal(own.field(name), here.field(name))
+                np.testing.assert_array_equal(own.records(), here.records())
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "starts.state")
+                there.checkpoint(path)
+                # Each is the problem of the other.
+                here.resume(path)
+        # A sum.
+        of = lambda start: stencil.System({"fields": {"u": {"start": start, "next": "u/2"}}}, dtype=kept, engine="cuda")
+        own = [of(p), of(host(p))]
+        for each in own:
+            each.step(2)
+        np.testing.assert_array_equal(own[0].field(), own[1].field())
+        for bad in (float("nan"), float("inf")):
+            wrong = p.clone()
+            wrong[111, 222] = bad
+            for rule in ("u/2", "u*u/9"):
+                try:
+                    stencil.System({"fields": {"u": {"start": wrong, "next": rule}}}, dtype=kept, engine="cuda")
+                except stencil.NotFiniteError as refused:
+                    assert "(111, 222)" in str(refused), refused
+                else:
+                    raise AssertionError("a value that is not finite is taken")
+    ok("torch: systems begin with values of the GPU, with the same bits, and they are looked at")
+    for rule in ("u/2", "u*u/9"):
+        of = lambda start: stencil.System({"fields": {"u": {"start": start, "next": rule}}}, engine="cuda")
+        took = {}
+        for extent in (64, 8192, 16384):
+            u = torch.rand(extent, extent, device="cuda")
+            of(u)
+            took[extent] = seconds(lambda: of(u))
+        of_host = torch.rand(8192, 8192).numpy()
+        took_of_host = seconds(lambda: of(of_host))
+        more = took[16384] - took[64]
+        print(f"a system of '{rule}' that begins with a tensor: 64² {1e3 * took[64]:.1f} ms, 8192² {1e3 * took[8192]:.1f}, 16384² {1e3 * took[16384]:.1f}; "
+              f"of numpy's 8192² {1e3 * took_of_host:.1f}")  # fmt: skip
+        # More than any way through the host has.
+        assert u.nbytes / 1e9 / more > 60, f"what '{rule}' begins with goes through the host: {u.nbytes / 1e9 / more:.0f} GB/s"
+
+
 def gradients_of_torch(_):
     """`stencil.torch.run` of tensors of the GPU beside that of the engine `cpu`."""
     try:
@@ -422,6 +483,7 @@ def objects(driver):
     print(f"a field of a system of (400, 600) set from a tensor: {1e3 * took:.2f} ms")
     took = seconds(lambda: there.parameters.__setitem__("r", 2))
     fields_of_systems(torch)
+    starts_of_systems(torch)
     print(f"a parameter of it set: {1e3 * took:.2f} ms")
 
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 SCRIPT = """
-import ctypes, gc, threading
+import ctypes, gc, os, pickle, tempfile, threading
 import conftest
 import numpy as np
 import stencil
@@ -159,6 +159,39 @@ for own in (there, simulation, stencil.Simulation("star2d2r", u, engine="cpu")):
     np.testing.assert_array_equal(own["u"], given)
 there["u", 1] = on_device(u)
 np.testing.assert_array_equal(there["u", 1], u)
+# What fields begin with is copied there, and read when somebody asks for it: the array may change, and the problem is known by its values.
+for rule in ("u/2", "u*u/9"):
+    changed = u.copy()
+    producer = on_device(changed)
+    of = lambda start: stencil.System({"fields": {"u": {"start": start, "next": rule}}}, engine="cpu")
+    kept, plain_one, other = of(producer), of(u), of(v)
+    assert producer.given == producer.freed == 1
+    changed[...] = 0
+    same = [kept, kept.copy(), pickle.loads(pickle.dumps(kept))]
+    for own in (*same, plain_one):
+        own.step(2)
+    for own in same:
+        np.testing.assert_array_equal(own.field(), plain_one.field())
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "kept")
+        kept.checkpoint(path)
+        of(on_device(u)).resume(path)
+        plain_one.resume(path)
+        if "*" in rule:
+            try:
+                other.resume(path)
+            except stencil.Error:
+                pass
+            else:
+                raise AssertionError("of another start")
+    for wrong in (on_device(np.full((30, 50), np.nan, "f4")), on_device(np.full((30, 50), np.inf, "f4"))):
+        try:
+            of(wrong).step(1)
+        except stencil.NotFiniteError as refused:
+            pass
+        else:
+            raise AssertionError("taken")
+    del kept, plain_one, other, same, own, wrong
 # A part of a field, and all of it, by way of the driver.
 there["u"][...] = on_device(v)
 np.testing.assert_array_equal(there["u"], v)

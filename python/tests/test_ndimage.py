@@ -183,6 +183,41 @@ def test_random_calls_are_those_of_scipy():
     print({kind: kinds.count(kind) for kind in set(kinds)})
 
 
+@pytest.mark.parametrize("case", range(max(12, CASES // 100)))
+def test_large_boxes_are_off_by_no_more_than_sums_term_by_term(case):
+    """Those that Fourier transforms compute. The bound is that of sums in any order, point by point."""
+    scipy = pytest.importorskip("scipy.ndimage")
+    rng = np.random.default_rng([87, case])
+    if case % 3 == 2:
+        u, w = rng.standard_normal(rng.integers(40, 60, 3)), rng.standard_normal(rng.integers(14, 19, 3))
+    else:
+        u, w = rng.standard_normal(rng.integers(200, 400, 2)), rng.standard_normal(rng.integers(35, 60, 2))
+    w *= 10.0 ** rng.integers(-8, 1, w.shape) if rng.random() < 0.3 else 1
+    kind = case % 7
+    if kind == 1:
+        u += 10
+    elif kind == 2:
+        u.flat[rng.integers(u.size)] = 1e15
+    elif kind == 3:
+        u[rng.random(u.shape) < 0.999] = 0
+    elif kind == 4:
+        u.flat[rng.integers(u.size)] = rng.choice([np.nan, np.inf])
+    elif kind == 5:
+        u[: len(u) // 2] *= 1e-12
+    mode, name = MODES[case % len(MODES)], pick(rng, ["correlate", "convolve"])
+    more = {"mode": mode, "cval": 0.75, "origin": [origin(rng, it) for it in w.shape]}
+    expected = getattr(scipy, name)(u, w, **more)
+    terms = getattr(scipy, name)(np.abs(u), np.abs(w), **more)
+    for dtype in (np.float64, np.float32):
+        found = getattr(ndimage, name)(u.astype(dtype), w, **more)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+        rounding = w.size * np.finfo(dtype).eps
+        known = np.isfinite(expected)
+        np.testing.assert_array_less(np.abs(found - expected)[known], (rounding * terms)[known] + 1e-300)
+        if kind == 3:
+            np.testing.assert_array_equal(found == 0, terms == 0)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_sums_that_reach_beyond_the_array_many_times_over(mode):
     scipy = pytest.importorskip("scipy.ndimage")

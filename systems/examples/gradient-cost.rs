@@ -82,7 +82,7 @@ fn main() -> Result<(), Error> {
                 let found = simulation.gradient(steps, &by, |after| {
                     let fields = vec![after.state()?.arrays.swap_remove(0)];
                     let records = after.records().iter().map(|row| row[1..].to_vec()).collect();
-                    Ok(Cotangents { fields, records })
+                    Ok(Cotangents { fields, records, totals: Vec::new() })
                 })?;
                 best = best.min(start.elapsed().as_secs_f64());
                 again = found.steps_again;

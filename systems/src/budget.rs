@@ -36,6 +36,7 @@ fn beginning(system: &System) -> u128 {
         match start {
             // Whoever computes and whoever drives that share it; walls change a copy.
             Start::Values(grid, _) => kept += bytes(grid),
+            Start::OnDevice(_) => (),
             Start::Expression(node) => random = random.max(seeds(node)),
         }
     }

@@ -569,6 +569,14 @@ impl System {
                 npy::read_grid(&folder.join(name.as_str()), self.shape.dims())?.into()
             }
             StartText::Values(grid) => Arc::clone(grid),
+            StartText::OnDevice(given) => {
+                let is_as_stored =
+                    given.shape() == self.shape && given.dtype() == self.dtype.stored();
+                if is_as_stored && purpose == Purpose::StartOfField {
+                    return Ok(Start::OnDevice(Arc::clone(given)));
+                }
+                given.grid()?
+            }
         };
         if grid.shape != self.shape {
             let (found, shape) = (grid.shape, self.shape);
@@ -708,7 +716,7 @@ impl System {
                 };
                 let place = match &text.before[given - 1] {
                     StartText::Expression(text) | StartText::File(text) => text,
-                    StartText::Values(_) => &text.name,
+                    StartText::Values(_) | StartText::OnDevice(_) => &text.name,
                 };
                 let hint =
                     "before = [values one step before the start, values two steps before it]";

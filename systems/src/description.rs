@@ -9,6 +9,7 @@ use transform::Stencil;
 
 use super::integrate::Method;
 use super::points::{Interpolation, Units};
+use super::start_on_device::DeviceStart;
 use super::text::Text;
 use problem::{Dtype, Grid};
 
@@ -79,6 +80,8 @@ pub enum StartText {
     File(Text),
     /// These values.
     Values(Arc<Grid>),
+    /// Values of an array in the memory of a GPU.
+    OnDevice(Arc<DeviceStart>),
 }
 
 /// A field.

@@ -6,7 +6,7 @@ use super::expression::Array;
 use super::parts::{Recorded, Start, Trace};
 use super::totals::Totals;
 use files::io::checkpoint::hash_of;
-use problem::with_values;
+use problem::{Grid, with_values};
 
 impl System {
     /// The same digits for systems whose values are the same after any number of steps, and others for others. They
@@ -78,10 +78,16 @@ impl System {
 fn start(start: &Start) -> Vec<u8> {
     match start {
         Start::Expression(node) => format!("{node:?}").into_bytes(),
-        Start::Values(grid, _) => {
-            with_values!(&grid.values, values => bytemuck::cast_slice(values).to_vec())
+        Start::Values(grid, _) => bytes(grid),
+        // Of values that cannot be had nothing is known: no other problem is this one.
+        Start::OnDevice(given) => {
+            given.grid().map_or_else(|error| error.to_string().into_bytes(), |grid| bytes(&grid))
         }
     }
+}
+
+fn bytes(grid: &Grid) -> Vec<u8> {
+    with_values!(&grid.values, values => bytemuck::cast_slice::<_, u8>(values).to_vec())
 }
 
 #[cfg(test)]

@@ -107,6 +107,11 @@ impl Description {
                 return Err(wrong
                     .hint("name the file as the start of a coefficient, and keep = \"c > 0.5\""));
             }
+            StartText::OnDevice(_) => {
+                let wrong =
+                    Text::new(&of, "an array").wrong("kept points are in this machine's memory");
+                return Err(wrong.hint("copy the array to the host first"));
+            }
             StartText::Values(grid) => {
                 let mut mask = format!("{name}_kept");
                 while self.has(&mask) {

@@ -56,6 +56,7 @@ pub mod families;
 pub mod fft;
 mod file;
 mod fingerprint;
+mod formula;
 mod given;
 pub mod gpu;
 pub mod growth;
@@ -91,6 +92,7 @@ mod sponge;
 mod staged;
 mod stages;
 mod start;
+mod start_on_device;
 mod stencils;
 pub mod sum;
 mod tables;
@@ -107,11 +109,13 @@ pub use description::{
     AtText, Change, CoefficientText, Description, FieldText, PmlText, ReceiverText, RecordText,
     SourceText, SpongeText, StartText, StencilText, Table, TableText, TotalText, WorkText,
 };
+pub use formula::{Formula, Number};
 pub use integrate::Method;
 pub use points::{Interpolation, Units};
 use problem::text;
 pub use problem::{Text, expression};
 pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};
+pub use start_on_device::DeviceStart;
 
 impl Description {
     /// Reads one from TOML; `place` names the text in errors.

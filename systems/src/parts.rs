@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::expression::{Array, Node};
+use super::start_on_device::DeviceStart;
 use super::text::Text;
 use problem::check::rounded::Losses;
 use problem::error::Mistake;
@@ -35,7 +36,6 @@ pub struct Field {
     /// Whether it is what a layer remembers of a derivative: a part of the state that nobody asks for by name.
     pub is_memory: bool,
     /// Whether no step changes it, so that none computes it: whoever takes the steps gives it values ([`crate::System`]'s `hold`).
-    #[serde(skip)]
     pub is_held: bool,
     /// What it has at solid points, where there are some.
     pub walls: Option<Walls>,
@@ -101,6 +101,8 @@ pub enum Start {
     Expression(Node),
     /// As they are stored, and what that made of them.
     Values(Arc<Grid>, Losses),
+    /// Values of a field as they are stored, in the memory of a GPU.
+    OnDevice(Arc<DeviceStart>),
 }
 
 /// Of a system that another rank sent: ranks are sent the values themselves.

@@ -13,7 +13,7 @@ impl Description {
         let starts =
             fields.chain(coefficients).chain(&self.solid).filter_map(|start| match start {
                 StartText::File(name) => Some(name),
-                StartText::Expression(_) | StartText::Values(_) => None,
+                StartText::Expression(_) | StartText::Values(_) | StartText::OnDevice(_) => None,
             });
         let tables = self.tables.iter().filter_map(|(_, table)| match table {
             TableText::File { file, .. } => Some(file),

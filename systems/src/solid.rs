@@ -36,6 +36,11 @@ impl System {
                 let is_picture = !name.as_str().ends_with(".npy");
                 (self.solid_in(&grid, is_picture, name)?, name.clone())
             }
+            StartText::OnDevice(given) => {
+                let (grid, text) =
+                    (given.grid()?, Text::new("the solid points", &given.shape().to_string()));
+                (self.solid_in(&grid, false, &text)?, text)
+            }
             StartText::Values(grid) => {
                 let text = Text::new("the solid points", &grid.shape.to_string());
                 (self.solid_in(grid, false, &text)?, text)
@@ -108,6 +113,7 @@ impl System {
                 evaluator.at(node, one_point(self.shape, index).low) != 0.0
             }
             Start::Values(grid, _) => grid.get(index) != 0.0,
+            Start::OnDevice(_) => unreachable!("coefficients are in this machine's memory"),
         }
     }
 

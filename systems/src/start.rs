@@ -29,7 +29,7 @@ pub struct StartValues {
 }
 
 impl StartValues {
-    /// That of a system which an earlier run left with these values.
+    /// The start of a system which an earlier run left with these values.
     ///
     /// # Errors
     /// [`Error::UnknownField`], [`Error::Points`]: they are not those of this system.
@@ -65,17 +65,35 @@ impl StartValues {
         Ok(Known::of(system)?.coefficients)
     }
 
-    /// That of a system.
+    /// The start of a system.
     ///
     /// # Errors
     /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
     pub fn new(system: &System) -> Result<Self, Error> {
-        let known = Known::of(system)?;
+        Self::of(system, Known::of(system)?)
+    }
+
+    /// The start of a system, but grids of no values for fields that lie on a GPU, and for zeros: whoever takes it copies the former
+    /// there, into arrays that are zeros.
+    ///
+    /// # Errors
+    /// As [`StartValues::new`].
+    pub fn beside_device(system: &System) -> Result<Self, Error> {
+        Self::of(system, Known { leaves_out: true, ..Known::of(system)? })
+    }
+
+    fn of(system: &System, known: Known) -> Result<Self, Error> {
         let field = |field: &Field| {
             let level = |level: usize| {
                 let given = level.checked_sub(1).and_then(|before| field.before.get(before));
                 let start = given.unwrap_or(&field.start);
-                known.grid(system, start, level, &field.name).map(|(grid, _)| grid)
+                let (grid, _) = known.grid(system, start, level, &field.name)?;
+                // What is given at solid points does not count. Values of expressions were looked at.
+                if system.solid.is_none() && !matches!(start, Start::Expression(_)) {
+                    let here = |position| format!("{position} of '{}'", field.name);
+                    check_finite(&grid, system.dtype, here)?;
+                }
+                Ok(grid)
             };
             (0..field.levels).map(level).collect::<Result<Vec<_>, Error>>()
         };
@@ -166,6 +184,8 @@ impl System {
 struct Known {
     coefficients: Vec<Arc<Grid>>,
     rounded: Vec<RoundedCoefficient>,
+    /// Whether fields that were given on a GPU, or are zeros, have no values here.
+    leaves_out: bool,
 }
 
 impl Known {
@@ -190,6 +210,11 @@ impl Known {
     ) -> Result<(Arc<Grid>, Losses), Error> {
         let node = match start {
             Start::Values(grid, losses) => return Ok((Arc::clone(grid), *losses)),
+            Start::OnDevice(_) if self.leaves_out => return Ok(nothing(system)),
+            Start::Expression(Node::Number(number)) if self.leaves_out && number.to_bits() == 0 => {
+                return Ok(nothing(system));
+            }
+            Start::OnDevice(given) => return Ok((given.grid()?, Losses::default())),
             Start::Expression(node) => node,
         };
         let (shape, dtype) = (system.shape, system.dtype);
@@ -242,6 +267,12 @@ impl Known {
         check_finite(&grid, dtype, |position| format!("{position} of '{name}'"))?;
         Ok((grid.into(), losses))
     }
+}
+
+/// A grid without values.
+fn nothing(system: &System) -> (Arc<Grid>, Losses) {
+    let values = with_dtype!(system.dtype, T => T::wrap(Vec::new()));
+    (Grid { shape: system.shape, values }.into(), Losses::default())
 }
 
 /// Checks that all values are finite; `here` says where one lies that is not.

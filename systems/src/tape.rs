@@ -202,6 +202,14 @@ pub struct Taping {
 }
 
 impl Taping {
+    /// The step that was taken last is taken again.
+    pub fn step_back(&mut self) {
+        self.next = match self.way {
+            Way::Save => self.next - 1,
+            Way::Restore => self.next + 1,
+        };
+    }
+
     /// What a move is about, and the type of values that are kept.
     pub fn of(&mut self, Move { place, when, .. }: Move) -> (&mut Kept, Dtype) {
         let dtype = self.tape.dtype;

@@ -132,6 +132,9 @@ fn every_entry_has_a_case() {
             filter::boxes::KERNELS,
             filter::ordered::KERNELS,
             filter::bytes::KERNELS,
+            filter::byte_strips::KERNELS,
+            filter::strips::KERNELS,
+            filter::line_strips::KERNELS,
         ]
         .concat();
         let cases = cases.chain(look::KERNELS.into_iter().chain(filters).map(String::from));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench`, `dist`, `wheel` and `gpu-bundle`.
+//! The project's own commands: `cargo xtask setup`, `test`, `fuzz`, `mutants`, `bench`, `dist`, `wheel`,
+//! `package` and `gpu-bundle`.
 
 #[cfg(test)]
 mod book;
@@ -11,6 +12,7 @@ mod gpu_bundle;
 mod licences;
 mod mpi;
 mod mutants;
+mod package;
 mod setup;
 mod step;
 mod test;
@@ -77,6 +79,15 @@ enum Task {
         #[arg(long, value_name = "CHIPS", default_value = test::ALL_CHIPS)]
         chips: String,
     },
+    /// Pack the crates of the toolchain, build each from its package, and document it; publishes nothing
+    Package {
+        /// The folder that it is done in
+        #[arg(long, value_name = "DIR", default_value = "target/packages")]
+        output: PathBuf,
+        /// The address of the public repository, which the packages name
+        #[arg(long, value_name = "URL")]
+        repository: Option<String>,
+    },
     /// Pack the programs for a machine that has a GPU but no Rust: the GPU suite and the benchmarks
     GpuBundle {
         /// The folder to fill; the archive comes beside it
@@ -109,6 +120,16 @@ fn main() -> Result<()> {
         ),
         Task::Dist { output, chips } => dist::run(&output, &chips),
         Task::Wheel { output, chips } => wheel::run(&output, &chips),
+        Task::Package { output, repository } => {
+            let packages = package::run(&root, &output, repository.as_deref(), true)?;
+            let tree = output.join("tree");
+            println!("{} packages; nothing is published: {}", packages.len(), packages.join(" "));
+            println!(
+                "whoever may publish does it in {}, by `cargo publish --workspace`",
+                tree.display()
+            );
+            Ok(())
+        }
         Task::GpuBundle { output, chips } => gpu_bundle::run(&output, &chips),
     }
 }

@@ -2,6 +2,8 @@
 //! The launches of a filter: which kernels, how large their blocks are, and their tables.
 
 mod bytes;
+mod line_strips;
+mod strips;
 
 use std::slice;
 
@@ -185,7 +187,8 @@ impl Of<'_> {
             }
             Terms::Any(taps) => taps,
         };
-        if let Some(step) = self.bytes(taps, stages[0].divisor, kinds)? {
+        let divisor = stages[0].divisor;
+        if let Some(step) = self.bytes(taps, divisor, kinds)? {
             return Ok((step, 1));
         }
         let first = Line::of(taps, stages[0].divisor, self.filter.step);
@@ -193,6 +196,13 @@ impl Of<'_> {
             Terms::Any(taps) => Line::of(taps, stage.divisor, self.filter.step),
             Terms::Ordered(_) => None,
         });
+        if let (Some(y), Some(x)) = (&first, &second)
+            && (y.axis, x.axis) == (1, 2)
+            && V::OWN.number == numbers::F32
+            && let Some(step) = self.line_strips(y, x, kinds)?
+        {
+            return Ok((step, 2));
+        }
         if let (Some(y), Some(x)) = (&first, &second)
             && (y.axis, x.axis) == (1, 2)
             && let Some(step) = self.lines::<V>(Some(y), Some(x), kinds)?
@@ -213,7 +223,12 @@ impl Of<'_> {
             let products: Vec<_> = taps.iter().map(product).collect();
             return Ok((self.ordered(&products, stages[0].divisor, kinds)?, 1));
         }
-        Ok((self.boxes::<V>(taps, stages[0].divisor, kinds)?, 1))
+        if V::OWN.number == numbers::F32
+            && let Some(step) = self.strips(taps, divisor, kinds)?
+        {
+            return Ok((step, 1));
+        }
+        Ok((self.boxes::<V>(taps, divisor, kinds)?, 1))
     }
 
     fn source<V: Sums>(

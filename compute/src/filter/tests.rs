@@ -245,6 +245,70 @@ fn small_boxes_of_bytes_are_those_of_this_machine() {
     }
 }
 
+/// Boxes of single precision of all extents that kernels without shared memory take, wherever the array that is written begins.
+#[test]
+fn boxes_of_single_precision_are_those_of_this_machine() {
+    let pick = |random: &mut ChaCha8Rng, all: &[usize]| all[random.random_range(0..all.len())];
+    for seed in 0..48 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let across = 2 + seed as usize % 15;
+        let down = random.random_range(1..17);
+        let first = [(); 2].map(|()| random.random_range(-17..4));
+        let term = |at: usize| {
+            let [y, x] = [at / across, at % across].map(|at| at as i32);
+            Term { offset: [0, first[0] + y, first[1] + x], weight: random.random_range(0.1..0.3) }
+        };
+        let terms = (0..down * across).map(term).collect();
+        let extents = [
+            random.random_range(1..3),
+            random.random_range(1..3),
+            pick(&mut random, &[1, 7, 40, 75]),
+            pick(&mut random, &[1, 4, 13, 16, 132, 300]),
+        ];
+        let all = [Side::Symmetric, Side::Reflect, Side::Edge, Side::Periodic, Side::Constant(3.0)];
+        let sides = [(); 3].map(|()| all[random.random_range(0..5)]);
+        let stages = vec![Stage { terms, is_line: false, divisor: 1.0 }];
+        let filter = Filter { extents, step: 1, sides, stages };
+        let input: Vec<f32> = values(&mut random, filter.extents.iter().product());
+        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
+        compare(&format!("seed {seed}"), &filter, &input, &found);
+    }
+}
+
+/// Products of two lines of as many weights of single precision, in strips.
+#[test]
+fn products_of_lines_of_single_precision_are_those_of_this_machine() {
+    let pick = |random: &mut ChaCha8Rng, all: &[usize]| all[random.random_range(0..all.len())];
+    for seed in 0..40 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let count = 3 + 2 * (seed as usize % 8);
+        let first = [0, random.random_range(-20..4), -(count as i32 / 2)];
+        let line = |random: &mut ChaCha8Rng, axis: usize| {
+            let term = |at: usize| {
+                let mut offset = [0; 3];
+                offset[axis] = first[axis] + at as i32;
+                Term { offset, weight: random.random_range(0.1..0.3) }
+            };
+            let terms = (0..count).map(term).collect();
+            let divisor = if random.random_bool(0.3) { count as f64 } else { 1.0 };
+            Stage { terms, is_line: true, divisor }
+        };
+        let stages = vec![line(&mut random, 1), line(&mut random, 2)];
+        let extents = [
+            random.random_range(1..3),
+            random.random_range(1..3),
+            pick(&mut random, &[1, 7, 40, 75]),
+            pick(&mut random, &[1, 4, 13, 16, 132, 300, 620]),
+        ];
+        let all = [Side::Symmetric, Side::Reflect, Side::Edge, Side::Periodic, Side::Constant(3.0)];
+        let sides = [(); 3].map(|()| all[random.random_range(0..5)]);
+        let filter = Filter { extents, step: 1, sides, stages };
+        let input: Vec<f32> = values(&mut random, filter.extents.iter().product());
+        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
+        compare(&format!("seed {seed}"), &filter, &input, &found);
+    }
+}
+
 /// Infinite values reach as far as the weights do, and no further.
 #[test]
 fn infinite_values_reach_as_far_as_weights() {

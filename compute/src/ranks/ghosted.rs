@@ -164,6 +164,11 @@ impl<S: Session + ?Sized> Session for Ghosted<S> {
         self.inner.read(array, state, region)
     }
 
+    /// Ghosts that are among the points are as right as what is written there.
+    fn write(&mut self, array: usize, region: Region, values: &Values) -> Result<(), Error> {
+        self.inner.write(array, region, values)
+    }
+
     fn knows_finite(&mut self) -> Result<bool, Error> {
         self.inner.knows_finite()
     }

@@ -50,6 +50,8 @@ pub enum Command {
     },
     /// Write a file of its own points.
     Write(PartFile),
+    /// Take the values that come as the next message into an array as it is now: of all that it holds, in C order.
+    Put(usize),
     /// Look whether all values are finite.
     Look,
     /// Send what the reductions of totals are over its own points, with what is known of them over all points, as bits.
@@ -208,6 +210,15 @@ impl<S: Session + ?Sized> Member<S> {
         reduced.ok_or_else(|| Error::Split { reason: "its parts have no totals".into() })
     }
 
+    /// Takes the values of all that it holds into an array as it is now.
+    ///
+    /// # Errors
+    /// The device refuses.
+    pub fn put(&mut self, array: usize, bytes: &[u8]) -> Result<(), Error> {
+        let values = from_bytes(bytes, self.session.dtype());
+        self.session.write(array, Region::whole(self.shape), &values)
+    }
+
     /// Does what rank 0 says.
     fn obey(&mut self, command: Command) -> Result<Reply, Error> {
         match command {
@@ -231,6 +242,10 @@ impl<S: Session + ?Sized> Member<S> {
                 Ok(hash) => Reply::Written(hash),
                 Err(failure) => Reply::Unwritten(failure),
             }),
+            Command::Put(array) => {
+                let values = self.post.receive(0, Kind::Values)?;
+                self.put(array, &values).map(|()| Reply::Done)
+            }
             Command::Reduce(known) => {
                 let parts = self.reduce(&numbers(known))?;
                 self.post.send(0, Kind::Values, bytemuck::cast_slice(&parts).to_vec())?;

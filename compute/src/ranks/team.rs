@@ -222,6 +222,20 @@ impl<S: Session + ?Sized> Team<S> {
         Ok(parts)
     }
 
+    /// Gives all ranks the values of an array as it is now.
+    ///
+    /// # Errors
+    /// A rank failed, or takes none.
+    pub fn put(&mut self, array: usize, values: &Grid) -> Result<(), Error> {
+        self.alive()?;
+        for part in &self.parts[1..] {
+            self.post.send(part.rank, Kind::Command, write(&Command::Put(array)))?;
+            self.post.send(part.rank, Kind::Values, held(values, part))?;
+        }
+        let own = self.member.put(array, &held(values, &self.parts[0]));
+        self.replies(own.err()).map(drop)
+    }
+
     /// Has all ranks take the last step back.
     ///
     /// # Errors

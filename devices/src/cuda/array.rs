@@ -6,11 +6,11 @@
 //! one: on the device, at the speed of its memory. Such copies are made on the default stream, and have ended when
 //! a call returns.
 
-use super::super::{Elsewhere, Rows};
+use super::super::{Elsewhere, Rows, failed};
 use super::bytes::{Current, DeviceBytes};
-use super::memory::{self, check};
+use super::memory;
 use super::strides::{check_number, rows};
-use cuda_driver::cust::sys;
+use cuda_driver::sys;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Shape, with_dtype, with_values};
 
@@ -119,11 +119,29 @@ impl DeviceGrid {
         let _current = Current::new()?;
         let bytes: &[u8] = with_values!(&grid.values, values => bytemuck::cast_slice(values));
         // SAFETY: both hold as many bytes.
-        let status =
+        let copied =
             unsafe { sys::cuMemcpyHtoD_v2(new.address(), bytes.as_ptr().cast(), bytes.len()) };
-        check("upload a grid", status)?;
+        copied.map_err(failed("upload a grid"))?;
         memory::settle()?;
         Ok(new)
+    }
+
+    /// A copy of an array that lies there.
+    ///
+    /// # Errors
+    /// There is no room, or the device refuses.
+    pub fn copied(array: &DeviceArray) -> Result<Self, Error> {
+        let new = Self::allocate(array.shape, array.dtype)?;
+        let _current = Current::new()?;
+        memory::copy_rows(array.lies(), new.lies())?;
+        Ok(new)
+    }
+
+    /// It as an array of somebody, as long as it is there.
+    #[must_use]
+    pub fn array(&self) -> DeviceArray {
+        let (address, shape, dtype, rows) = (self.address(), self.shape, self.dtype(), self.rows());
+        DeviceArray { address, shape, dtype, rows }
     }
 
     fn rows(&self) -> Rows {
@@ -159,8 +177,7 @@ impl DeviceGrid {
     /// # Errors
     /// There is no memory for them, or the device refuses.
     pub fn download(&self) -> Result<Grid, Error> {
-        let (address, shape, dtype, rows) = (self.address(), self.shape, self.dtype(), self.rows());
-        DeviceArray { address, shape, dtype, rows }.download()
+        self.array().download()
     }
 }
 

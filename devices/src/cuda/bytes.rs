@@ -5,11 +5,10 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use super::super::info::nth_device;
-use super::super::{Elsewhere, Rows};
-use super::memory::{self, check};
+use super::super::{Elsewhere, Rows, failed};
+use super::memory;
 use super::strides::{NUMBER, check_number, rows};
-use cuda_driver::cust::context::CurrentContext;
-use cuda_driver::cust::sys;
+use cuda_driver::{CallError, sys};
 use problem::{Error, Shape};
 
 /// Bytes that are kept for what is asked for next, at most: the driver takes as long to give memory as a filter takes.
@@ -43,16 +42,19 @@ impl Block {
         let context = Retained::new()?;
         let _current = context.current()?;
         let mut address = 0;
-        let mut status = allocate(&mut address, bytes);
-        if status == sys::cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
+        let is_full = |allocated: &Result<(), CallError>| {
+            allocated.as_ref().is_err_and(|error| error.status == sys::OUT_OF_MEMORY)
+        };
+        let mut allocated = allocate(&mut address, bytes);
+        if is_full(&allocated) {
             drop(spare(0));
-            status = allocate(&mut address, bytes);
+            allocated = allocate(&mut address, bytes);
         }
-        if status == sys::cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
+        if is_full(&allocated) {
             let action = format!("allocate {} MB for a copy of the grid", bytes / 1_000_000);
             return Err(Error::GpuFull { action });
         }
-        check("allocate a copy of the grid", status)?;
+        allocated.map_err(failed("allocate a copy of the grid"))?;
         Ok(Self { address, bytes, process: std::process::id(), context })
     }
 }
@@ -173,7 +175,7 @@ impl DeviceBytes {
     }
 }
 
-fn allocate(address: &mut u64, bytes: usize) -> sys::cudaError_enum {
+fn allocate(address: &mut u64, bytes: usize) -> Result<(), CallError> {
     // SAFETY: the address is writable; what it leads to is freed in `drop`. The driver refuses to allocate nothing.
     unsafe { sys::cuMemAlloc_v2(address, bytes.max(1)) }
 }
@@ -198,7 +200,7 @@ pub fn give_back() {
 /// # Errors
 /// It failed.
 pub fn settle() -> Result<(), Error> {
-    CurrentContext::synchronize().map_err(super::super::failed("wait for the GPU"))
+    cuda_driver::synchronize().map_err(failed("wait for the GPU"))
 }
 
 impl Drop for DeviceBytes {
@@ -216,7 +218,7 @@ impl Drop for DeviceBytes {
 /// A share of the GPU's primary context, which torch and others use, too.
 #[derive(Debug)]
 struct Retained {
-    device: sys::CUdevice,
+    device: std::ffi::c_int,
 }
 
 impl Retained {
@@ -225,8 +227,9 @@ impl Retained {
         let (mut device, mut context) = (0, ptr::null_mut());
         // SAFETY: what is written to is writable; `drop` releases the context.
         unsafe {
-            check("open device 0", sys::cuDeviceGet(&mut device, NUMBER))?;
-            check("open a context", sys::cuDevicePrimaryCtxRetain(&mut context, device))?;
+            sys::cuDeviceGet(&mut device, NUMBER).map_err(failed("open device 0"))?;
+            sys::cuDevicePrimaryCtxRetain(&mut context, device)
+                .map_err(failed("open a context"))?;
         }
         Ok(Self { device })
     }
@@ -236,9 +239,10 @@ impl Retained {
         let mut context = ptr::null_mut();
         // SAFETY: the context is retained again, so that it outlives what is returned, which releases it.
         unsafe {
-            check("open a context", sys::cuDevicePrimaryCtxRetain(&mut context, self.device))?;
+            sys::cuDevicePrimaryCtxRetain(&mut context, self.device)
+                .map_err(failed("open a context"))?;
             let current = Current { _context: Self { device: self.device } };
-            check("take a context", sys::cuCtxPushCurrent_v2(context)).map(|()| current)
+            sys::cuCtxPushCurrent_v2(context).map_err(failed("take a context")).map(|()| current)
         }
     }
 }

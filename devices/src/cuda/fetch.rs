@@ -11,10 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::super::fetch::{Fetch, Fetched};
 use super::super::{Memory, failed};
-use super::memory::check;
-use cuda_driver::cust::event::{Event, EventFlags};
-use cuda_driver::cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
-use cuda_driver::cust::sys;
+use cuda_driver::{Stream, StreamEvent, sys};
 use problem::Error;
 
 /// The stream of copies, and the memory that they go to.
@@ -33,8 +30,7 @@ impl Fetcher {
     /// # Errors
     /// The driver refuses a stream.
     pub fn new() -> Result<Self, Error> {
-        let stream =
-            Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
+        let stream = Stream::new(0).map_err(failed("open a stream"))?;
         let (home, free) = channel();
         Ok(Self { stream, pinned: RefCell::default(), free, home })
     }
@@ -50,17 +46,16 @@ impl Fetcher {
         count: usize,
     ) -> Result<Box<dyn Fetch>, Error> {
         assert!(count <= from.bytes(), "within the array");
-        let event = || Event::new(EventFlags::DISABLE_TIMING).map_err(failed("create an event"));
+        let event = || StreamEvent::new().map_err(failed("create an event"));
         let before = event()?;
         before.record(work).map_err(failed("record an event"))?;
-        let wait = self.stream.wait_event(before, StreamWaitEventFlags::DEFAULT);
-        wait.map_err(failed("wait for an event"))?;
+        before.wait_on(&self.stream).map_err(failed("wait for an event"))?;
         let mut way = Way { memory: self.memory(count), count, end: event()?, home: self.home() };
         let to = way.memory.as_mut_ptr().cast();
-        let stream = self.stream.as_inner();
+        let stream = self.stream.as_raw();
         // SAFETY: both sides hold the bytes; `way` keeps those of this side until the copy has ended.
-        let status = unsafe { sys::cuMemcpyDtoHAsync_v2(to, from.address(), count, stream) };
-        check("fetch a grid", status)?;
+        let queued = unsafe { sys::cuMemcpyDtoHAsync_v2(to, from.address(), count, stream) };
+        queued.map_err(failed("fetch a grid"))?;
         if let Err(why) = way.end.record(&self.stream) {
             // Nothing tells when the copy ends but the stream.
             let _ = self.stream.synchronize();
@@ -85,9 +80,9 @@ impl Fetcher {
         let mut memory = vec![0; count.max(1)];
         let start = memory.as_mut_ptr().cast();
         // SAFETY: the memory is there until it is unpinned: whoever has it hands it back, or drops it after this.
-        let status = unsafe { sys::cuMemHostRegister_v2(start, memory.len(), 0) };
+        let pinned = unsafe { sys::cuMemHostRegister_v2(start, memory.len(), 0) };
         // Copies to other memory are slower, and right.
-        if check("pin memory", status).is_ok() {
+        if pinned.is_ok() {
             self.pinned.borrow_mut().push(start);
         }
         memory
@@ -116,7 +111,7 @@ impl Drop for Fetcher {
 struct Way {
     memory: Vec<u8>,
     count: usize,
-    end: Event,
+    end: StreamEvent,
     home: Option<Sender<Vec<u8>>>,
 }
 

@@ -4,10 +4,7 @@
 
 use super::super::info::nth_device;
 use super::super::{Memory, failed};
-use cuda_driver::cust::context::{Context, CurrentContext};
-use cuda_driver::cust::event::{Event, EventFlags, EventStatus};
-use cuda_driver::cust::stream::Stream;
-use cuda_driver::{StreamEvent, StreamEventHandle};
+use cuda_driver::{Context, Stream, StreamEvent, StreamEventHandle};
 use problem::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,7 +40,7 @@ pub struct FarMemory {
 }
 
 /// A place in the work of a GPU with its time.
-pub struct Stamp(Event);
+pub struct Stamp(StreamEvent);
 
 impl Stamp {
     /// Whether the GPU has come there.
@@ -59,15 +56,14 @@ impl Stamp {
     /// # Errors
     /// It has not, or the driver refuses.
     pub fn until(&self, later: &Self) -> Result<Duration, Error> {
-        let milliseconds = later.0.elapsed_time_f32(&self.0).map_err(failed("read an event"))?;
+        let milliseconds = later.0.milliseconds_since(&self.0).map_err(failed("read an event"))?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
     }
 }
 
 /// Whether a GPU has come to an event.
-pub(super) fn is_passed(event: &Event) -> Result<bool, Error> {
-    let status = event.query().map_err(failed("finish a kernel"))?;
-    Ok(status == EventStatus::Ready)
+pub(super) fn is_passed(event: &StreamEvent) -> Result<bool, Error> {
+    event.is_done().map_err(failed("finish a kernel"))
 }
 
 impl Mark {
@@ -94,7 +90,8 @@ fn mark() -> Result<Mark, Error> {
 impl Link {
     /// Of the GPU of this number, whose stream it is.
     pub(super) fn new(number: usize, own: &Context, stream: &Rc<Stream>) -> Result<Self, Error> {
-        let (own, stream, reached) = (own.clone(), Rc::clone(stream), BTreeMap::new());
+        let own = own.share().map_err(failed("open a context"))?;
+        let (stream, reached) = (Rc::clone(stream), BTreeMap::new());
         Ok(Self { number, stream, reached, last: mark()?, own })
     }
 
@@ -111,7 +108,7 @@ impl Link {
     /// # Errors
     /// The driver refuses.
     pub fn stamp(&self) -> Result<Stamp, Error> {
-        let event = Event::new(EventFlags::DEFAULT).map_err(failed("create an event"))?;
+        let event = StreamEvent::timed().map_err(failed("create an event"))?;
         event.record(&self.stream).map_err(failed("record an event"))?;
         Ok(Stamp(event))
     }
@@ -160,7 +157,7 @@ impl Link {
     pub fn reach(&mut self, far: FarMemory) -> Result<bool, Error> {
         let device = nth_device(far.number)?;
         let context = Context::new(device).map_err(failed("open another GPU's context"))?;
-        CurrentContext::set_current(&self.own).map_err(failed("go back to a context"))?;
+        self.own.make_current().map_err(failed("go back to a context"))?;
         let direct = reaches(self.number, far.number)?;
         if direct {
             cuda_driver::enable_access(&context).map_err(failed("reach another GPU's memory"))?;

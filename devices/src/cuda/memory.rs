@@ -2,35 +2,30 @@
 //! Device memory: allocations, and copies to, from and within them.
 
 use super::super::{Elsewhere, Memory, Rows, failed};
-use cuda_driver::cust::context::CurrentContext;
-use cuda_driver::cust::error::CudaError;
-use cuda_driver::cust::memory::{DeviceBuffer, DeviceCopy, DeviceMemory, DevicePointer};
-use cuda_driver::cust::stream::Stream;
-use cuda_driver::cust::sys::{self, CUmemorytype};
-use cuda_driver::{BoxExtent, BoxPlace, TensorMap2d};
+use cuda_driver::sys::{self, Memcpy2d, Side2d};
+use cuda_driver::{Allocation, BoxExtent, BoxPlace, CallError, Stream, TensorMap2d};
 use problem::Error;
 
 /// As [`failed`], for allocations: running out of memory has a kind of its own.
-fn refused(action: &str) -> impl Fn(CudaError) -> Error + '_ {
-    move |reason| match reason {
-        CudaError::OutOfMemory => Error::GpuFull { action: action.into() },
-        other => failed(action)(other),
+fn refused(action: &str) -> impl Fn(CallError) -> Error + '_ {
+    move |reason| match reason.status {
+        sys::OUT_OF_MEMORY => Error::GpuFull { action: action.into() },
+        _ => failed(action)(reason),
     }
 }
 
 /// Waits for what was done outside of the stream, which does not wait for it.
 pub(super) fn settle() -> Result<(), Error> {
-    CurrentContext::synchronize().map_err(failed("settle a grid"))
+    cuda_driver::synchronize().map_err(failed("settle a grid"))
 }
 
-fn owned<T: DeviceCopy + 'static>(buffer: DeviceBuffer<T>) -> Memory {
-    Memory::new(buffer.as_raw_ptr(), size_of::<T>() * buffer.len(), buffer)
+fn owned(memory: Allocation) -> Memory {
+    Memory::new(memory.address(), memory.bytes(), memory)
 }
 
 pub fn allocate(what: &str, bytes: usize) -> Result<Memory, Error> {
     let action = format!("allocate {} MB for the {what}", bytes / 1_000_000);
-    let buffer =
-        DeviceBuffer::<u16>::zeroed(bytes.div_ceil(size_of::<u16>())).map_err(refused(&action))?;
+    let buffer = Allocation::zeroed(bytes.next_multiple_of(2)).map_err(refused(&action))?;
     settle()?;
     Ok(owned(buffer))
 }
@@ -39,15 +34,15 @@ pub fn constants(what: &str, words: &[u32]) -> Result<Memory, Error> {
     // An empty buffer has no address.
     let words = if words.is_empty() { &[0] } else { words };
     let action = format!("upload {what}");
-    let buffer = DeviceBuffer::from_slice(words).map_err(refused(&action))?;
+    let buffer = Allocation::of(words).map_err(refused(&action))?;
     settle()?;
     Ok(owned(buffer))
 }
 
 pub fn tensor_map(map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
-    let map = map.encode(DevicePointer::<u32>::from_raw(address));
+    let map = map.encode(address);
     let map = map.map_err(failed("describe a grid"))?;
-    let buffer = DeviceBuffer::from_slice(&[map]).map_err(failed("upload a tensor map"))?;
+    let buffer = Allocation::of(&[map]).map_err(failed("upload a tensor map"))?;
     settle()?;
     Ok(owned(buffer))
 }
@@ -58,22 +53,15 @@ pub fn write(to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
     for (start, from) in rows.plane_starts().zip(bytes.chunks(rows.plane_bytes().max(1))) {
         let to = to.address() + start as u64;
         // SAFETY: both sides hold the rows at their pitch.
-        let status = unsafe {
+        let done = unsafe {
             if rows.rows == 1 {
                 sys::cuMemcpyHtoD_v2(to, from.as_ptr().cast(), from.len())
             } else {
-                let copy = sys::CUDA_MEMCPY2D {
-                    srcHost: from.as_ptr().cast(),
-                    srcPitch: rows.width,
-                    dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                    dstDevice: to,
-                    dstPitch: rows.row_pitch,
-                    ..of_rows(rows)
-                };
-                sys::cuMemcpy2DUnaligned_v2(&copy)
+                let from = Side2d::host(from.as_ptr().cast(), rows.width);
+                copy_plane(from, Side2d::device(to, rows.row_pitch), rows)
             }
         };
-        check("upload a grid", status)?;
+        done.map_err(failed("upload a grid"))?;
     }
     settle()
 }
@@ -89,22 +77,15 @@ pub(super) fn read_from(from: u64, rows: Rows, bytes: &mut [u8]) -> Result<(), E
     for (start, to) in rows.plane_starts().zip(bytes.chunks_mut(rows.plane_bytes().max(1))) {
         let from = from + start as u64;
         // SAFETY: both sides hold the rows at their pitch.
-        let status = unsafe {
+        let done = unsafe {
             if rows.rows == 1 {
                 sys::cuMemcpyDtoH_v2(to.as_mut_ptr().cast(), from, to.len())
             } else {
-                let copy = sys::CUDA_MEMCPY2D {
-                    srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                    srcDevice: from,
-                    srcPitch: rows.row_pitch,
-                    dstHost: to.as_mut_ptr().cast(),
-                    dstPitch: rows.width,
-                    ..of_rows(rows)
-                };
-                sys::cuMemcpy2DUnaligned_v2(&copy)
+                let to = Side2d::host(to.as_mut_ptr().cast(), rows.width);
+                copy_plane(Side2d::device(from, rows.row_pitch), to, rows)
             }
         };
-        check("download a grid", status)?;
+        done.map_err(failed("download a grid"))?;
     }
     Ok(())
 }
@@ -116,8 +97,8 @@ pub fn fill(to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
     for start in rows.plane_starts() {
         let to = to.address() + start as u64;
         // SAFETY: the rows lie in the allocation.
-        let status = unsafe { sys::cuMemsetD2D16_v2(to, rows.row_pitch, value, words, rows.rows) };
-        check("fill a grid", status)?;
+        let done = unsafe { sys::cuMemsetD2D16_v2(to, rows.row_pitch, value, words, rows.rows) };
+        done.map_err(failed("fill a grid"))?;
     }
     settle()
 }
@@ -125,10 +106,9 @@ pub fn fill(to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
 pub fn copy(stream: &Stream, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
     assert!(bytes <= from.bytes().min(to.bytes()), "within both arrays");
     // SAFETY: both arrays hold the bytes, and the stream orders the copy with all other work.
-    let status = unsafe {
-        sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), bytes, stream.as_inner())
-    };
-    check("copy a grid", status)
+    let done =
+        unsafe { sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), bytes, stream.as_raw()) };
+    done.map_err(failed("copy a grid"))
 }
 
 /// Queues a copy of rows of one memory to rows of another.
@@ -161,50 +141,25 @@ pub fn copy_rows(from: Elsewhere, to: Elsewhere) -> Result<(), Error> {
     for (from_start, to_start) in from_rows.plane_starts().zip(to_rows.plane_starts()) {
         let (from, to) = (from.address() + from_start as u64, to.address() + to_start as u64);
         // SAFETY: whoever made the two answers for their rows.
-        let status = unsafe {
+        let done = unsafe {
             if from_rows.rows == 1 {
                 sys::cuMemcpyDtoD_v2(to, from, from_rows.width)
             } else {
-                let copy = sys::CUDA_MEMCPY2D {
-                    srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                    srcDevice: from,
-                    srcPitch: from_rows.row_pitch,
-                    dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                    dstDevice: to,
-                    dstPitch: to_rows.row_pitch,
-                    ..of_rows(from_rows)
-                };
-                sys::cuMemcpy2DUnaligned_v2(&copy)
+                let from = Side2d::device(from, from_rows.row_pitch);
+                copy_plane(from, Side2d::device(to, to_rows.row_pitch), from_rows)
             }
         };
-        check("copy an array on the GPU", status)?;
+        done.map_err(failed("copy an array on the GPU"))?;
     }
     settle()
 }
 
-/// A 2D copy of the rows of a plane, its two ends still to be set.
-fn of_rows(rows: Rows) -> sys::CUDA_MEMCPY2D {
-    let host = CUmemorytype::CU_MEMORYTYPE_HOST;
-    sys::CUDA_MEMCPY2D {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcMemoryType: host,
-        srcHost: std::ptr::null(),
-        srcDevice: 0,
-        srcArray: std::ptr::null_mut(),
-        srcPitch: 0,
-        dstXInBytes: 0,
-        dstY: 0,
-        dstMemoryType: host,
-        dstHost: std::ptr::null_mut(),
-        dstDevice: 0,
-        dstArray: std::ptr::null_mut(),
-        dstPitch: 0,
-        WidthInBytes: rows.width,
-        Height: rows.rows,
-    }
-}
-
-pub(super) fn check(action: &str, status: sys::cudaError_enum) -> Result<(), Error> {
-    cuda_driver::check("the driver", status as u32).map_err(failed(action))
+/// Copies the rows of a plane.
+///
+/// # Safety
+/// Both sides hold the rows.
+unsafe fn copy_plane(from: Side2d, to: Side2d, rows: Rows) -> Result<(), CallError> {
+    let copy = Memcpy2d { from, to, width: rows.width, rows: rows.rows };
+    // SAFETY: as the caller promises.
+    unsafe { sys::cuMemcpy2DUnaligned_v2(&copy) }
 }

@@ -25,11 +25,7 @@ use super::memory::{Elsewhere, Memory, Rows};
 use super::wait::{Watch, wait_until};
 use super::{Chip, Code, DeviceInfo, code_for, failed};
 use cuda_driver::TensorMap2d;
-use cuda_driver::cust;
-use cuda_driver::cust::context::{Context, CurrentContext};
-use cuda_driver::cust::event::{Event, EventFlags};
-use cuda_driver::cust::function::BlockSize;
-use cuda_driver::cust::stream::{Stream, StreamFlags};
+use cuda_driver::{Context, Stream, StreamEvent};
 use cuda_driver::{launch_cooperative, launch_in_order, launch_overlapping};
 use fetch::Fetcher;
 use modules::Modules;
@@ -87,9 +83,8 @@ impl Gpu {
     /// The driver refuses.
     pub fn beside(&self) -> Result<Self, Error> {
         let other = Self::open_nth(self.number)?;
-        let range = CurrentContext::get_stream_priority_range();
-        let first = range.map_err(failed("ask about streams"))?.greatest;
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, Some(first));
+        let [_, first] = cuda_driver::stream_priorities().map_err(failed("ask about streams"))?;
+        let stream = Stream::new(first);
         let stream = Rc::new(stream.map_err(failed("open a stream"))?);
         Ok(Self { stream, ..other })
     }
@@ -118,14 +113,13 @@ impl Gpu {
     }
 
     fn with_kernels(
-        (number, device): (usize, cust::device::Device),
+        (number, device): (usize, cuda_driver::Device),
         info: DeviceInfo,
         ptx: Vec<String>,
         (carried, chip): (Option<Code>, Option<Chip>),
     ) -> Result<Self, Error> {
         let context = Context::new(device).map_err(failed("open a context"))?;
-        let stream =
-            Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("open a stream"))?;
+        let stream = Stream::new(0).map_err(failed("open a stream"))?;
         let modules = Modules::new(ptx, carried, info.shared_bytes_per_block);
         let (fetcher, watch) = (OnceCell::new(), OnceCell::new());
         let stream = Rc::new(stream);
@@ -145,12 +139,12 @@ impl Gpu {
     /// # Errors
     /// The driver refuses.
     pub fn free_bytes(&self) -> Result<u64, Error> {
-        let asked = cust::memory::mem_get_info().map_err(failed("ask about free memory"))?;
-        Ok(asked.0 as u64)
+        let free = cuda_driver::free_memory().map_err(failed("ask about free memory"))?;
+        Ok(free as u64)
     }
 
     /// Waits until it has come to an event.
-    fn finish(&self, end: &Event) -> Result<(), Error> {
+    fn finish(&self, end: &StreamEvent) -> Result<(), Error> {
         match self.watch.get() {
             None => end.synchronize().map_err(failed("finish a kernel")),
             Some(watch) => wait_until(|| link::is_passed(end), watch),
@@ -193,7 +187,7 @@ impl Device for Gpu {
     ) -> Result<u32, Error> {
         let kernel = self.modules.function(kernel)?;
         kernel
-            .max_active_blocks_per_multiprocessor(BlockSize::x(threads), shared_bytes as usize)
+            .resident_blocks(threads, shared_bytes)
             .map_err(failed("count the blocks of a multiprocessor"))
     }
 
@@ -290,19 +284,19 @@ impl Device for Gpu {
         if self.watch.get().is_none() {
             return self.stream.synchronize().map_err(failed("finish a kernel"));
         }
-        let end = Event::new(EventFlags::DEFAULT).map_err(failed("create an event"))?;
+        let end = StreamEvent::new().map_err(failed("create an event"))?;
         end.record(&self.stream).map_err(failed("record an event"))?;
         self.finish(&end)
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Duration, Error> {
-        let event = || Event::new(EventFlags::DEFAULT).map_err(failed("create an event"));
+        let event = || StreamEvent::timed().map_err(failed("create an event"));
         let (start, end) = (event()?, event()?);
         start.record(&self.stream).map_err(failed("record an event"))?;
         work()?;
         end.record(&self.stream).map_err(failed("record an event"))?;
         self.finish(&end)?;
-        let milliseconds = end.elapsed_time_f32(&start).map_err(failed("read an event"))?;
+        let milliseconds = end.milliseconds_since(&start).map_err(failed("read an event"))?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
     }
 }

@@ -3,8 +3,7 @@
 //! them take it some ten seconds, one takes a fraction of a second.
 
 use super::super::failed;
-use cuda_driver::cust::function::Function;
-use cuda_driver::cust::module::{Module, ModuleJitOption};
+use cuda_driver::{Function, Loaded};
 use problem::Error;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ pub struct Modules {
     /// Shared memory, in bytes, that one block can ask for.
     most_shared_bytes: u32,
     /// By name; never removed before the end.
-    loaded: RefCell<BTreeMap<String, Box<Module>>>,
+    loaded: RefCell<BTreeMap<String, Box<Loaded>>>,
 }
 
 impl Modules {
@@ -49,16 +48,16 @@ impl Modules {
             let ptx = ptx.or_else(|| self.of_carried(name));
             let ptx =
                 ptx.ok_or_else(|| failed(&format!("find the kernel {name}"))("there is none"))?;
-            let registers = ModuleJitOption::MaxRegisters(kernels_gpu::MOST_REGISTERS);
-            let module = Module::from_ptx(ptx, &[registers]).map_err(failed("load a kernel"))?;
-            let kernel = module.get_function(name).map_err(failed("find a kernel"))?;
+            let module = Loaded::new(&ptx, kernels_gpu::MOST_REGISTERS);
+            let module = module.map_err(failed("load a kernel"))?;
+            let kernel = module.function(name).map_err(failed("find a kernel"))?;
             cuda_driver::set_max_dynamic_shared_memory(&kernel, self.most_shared_bytes)
                 .map_err(failed("set a kernel's shared memory"))?;
             loaded.insert(name.to_owned(), Box::new(module));
         }
         // SAFETY: the box is neither dropped nor moved out of before `self` is dropped.
-        let module: &Module = unsafe { &*std::ptr::from_ref::<Module>(&loaded[name]) };
-        module.get_function(name).map_err(failed("find a kernel"))
+        let module: &Loaded = unsafe { &*std::ptr::from_ref::<Loaded>(&loaded[name]) };
+        module.function(name).map_err(failed("find a kernel"))
     }
 }
 

@@ -65,7 +65,7 @@ impl Nccl {
         let (sends, receives): (Vec<_>, Vec<_>) =
             (sends.iter().map(message).collect(), receives.iter().map(message).collect());
         self.check()?;
-        let stream = self.link.stream().as_inner().cast();
+        let stream = self.link.stream().as_raw().cast();
         // SAFETY: the memories hold the bytes, and the stream orders the exchange with all other work on them.
         let queued = unsafe { self.communicator.exchange(&sends, &receives, stream) };
         queued.map_err(failed("exchange points by NCCL"))

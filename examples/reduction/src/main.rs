@@ -103,10 +103,13 @@ fn main() -> Result<(), cuda_driver::Error> {
 #[cfg(test)]
 mod tests {
     use super::{SHARED_BYTES, THREADS, sum};
-    use cuda_sim::{Config, Memory, launch};
+    use cuda_sim::{Config, Memory, Module, launch};
 
     #[test]
     fn the_kernel_sums_every_number_once() {
+        // What the GPU gets, if there was a compiler for it.
+        let code = cuda_driver::kernels!().codes().next();
+        let module = code.map(|code| Module::read(&code.ptx()).expect("PTX"));
         for (n, blocks) in [(0, 1), (1, 1), (255, 1), (256, 2), (5000, 3)] {
             let numbers: Vec<f32> = (0..n).map(|i| (i % 7) as f32 - 2.0).collect();
             let mut memory = Memory::new();
@@ -123,6 +126,13 @@ mod tests {
                 .unwrap_or_else(|fault| panic!("{fault}"));
                 let total: f32 = memory.read(sums).into_iter().sum();
                 assert_eq!(total, numbers.iter().sum::<f32>(), "{n} numbers, {blocks} blocks");
+                let Some(module) = &module else { continue };
+                let sums = memory.output("sums", blocks as usize);
+                let parameters = (input.as_ptr(), n, sums.as_mut_ptr());
+                let executed = module.launch::<sum>(config, &mut memory, parameters);
+                executed.unwrap_or_else(|fault| panic!("PTX: {fault}"));
+                let total: f32 = memory.read(sums).into_iter().sum();
+                assert_eq!(total, numbers.iter().sum::<f32>(), "PTX: {n} numbers");
             }
         }
     }

@@ -224,10 +224,13 @@ fn main() -> Result<(), cuda_driver::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cuda_sim::{Config, Memory, TensorMap, launch};
+    use cuda_sim::{Config, Memory, Module, TensorMap, launch};
 
     #[test]
     fn the_kernel_computes_the_product() {
+        // What the GPU gets, if there was a compiler for it.
+        let code = cuda_driver::kernels!().codes().next();
+        let module = code.map(|code| Module::read(&code.ptx()).expect("PTX"));
         for (m, n, k) in [(16, 8, 32), (32, 24, 64), (16, 16, 160)] {
             let operands = operands::Operands::example(m, n, k);
             let (kept, metadata) = operands.compress();
@@ -261,6 +264,12 @@ mod tests {
                 })
                 .unwrap_or_else(|fault| panic!("{fault}"));
                 assert_eq!(memory.read(c), operands.product(), "{m} × {n} × {k}");
+                let Some(module) = &module else { continue };
+                let c = memory.output("c", m * n);
+                let parameters = (kept, metadata.as_ptr(), columns, c.as_mut_ptr(), width, steps);
+                let executed = module.launch::<product>(config, &mut memory, parameters);
+                executed.unwrap_or_else(|fault| panic!("PTX: {fault}"));
+                assert_eq!(memory.read(c), operands.product(), "PTX: {m} × {n} × {k}");
             }
         }
     }

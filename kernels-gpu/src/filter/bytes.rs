@@ -152,10 +152,10 @@ impl Part<'_> {
         [0, 1, 2].map(|word| joined(words[word], words[word + 1], bit))
     }
 
-    /// The sums of its outputs; `SPAN_Y` is the number of weights along y, or 0 if the compiler does not know it.
+    /// The sums of its outputs.
     #[inline(always)]
     #[track_caller]
-    unsafe fn sums<const COUNT: usize, const SPAN_Y: usize, const INSIDE: bool>(
+    unsafe fn sums<const COUNT: usize, const INSIDE: bool>(
         &self,
     ) -> [[i32; BYTES as usize]; LINES] {
         let mut sums = [[0; BYTES as usize]; LINES];
@@ -164,30 +164,17 @@ impl Part<'_> {
             // SAFETY: there are as many weights.
             unsafe { global::load_constant(at) }
         };
+        let mut dy = 0;
         // SAFETY: as the caller promises.
         unsafe {
-            if SPAN_Y > 0 {
-                let mut all = [[0; WORDS]; SPAN_Y];
-                unroll!(dy < SPAN_Y => {
-                    unroll!(word < COUNT => all[dy][word] = weights(dy, word))
+            while dy < self.launch.span {
+                let mut own = [0; WORDS];
+                unroll!(word < COUNT => own[word] = weights(dy as usize, word));
+                unroll!(line < LINES => {
+                    let words = self.words::<COUNT, INSIDE>(line as u32 + dy);
+                    add::<COUNT>(&mut sums[line], words, own);
                 });
-                unroll!(row < 12 => if row < LINES + SPAN_Y - 1 {
-                    let words = self.words::<COUNT, INSIDE>(row as u32);
-                    unroll!(line < LINES => if line <= row && row - line < SPAN_Y {
-                        add::<COUNT>(&mut sums[line], words, all[row - line]);
-                    });
-                });
-            } else {
-                let mut dy = 0;
-                while dy < self.launch.span {
-                    let mut own = [0; WORDS];
-                    unroll!(word < COUNT => own[word] = weights(dy as usize, word));
-                    unroll!(line < LINES => {
-                        let words = self.words::<COUNT, INSIDE>(line as u32 + dy);
-                        add::<COUNT>(&mut sums[line], words, own);
-                    });
-                    dy += 1;
-                }
+                dy += 1;
             }
         }
         sums
@@ -216,11 +203,7 @@ unsafe fn add<const COUNT: usize>(
 
 #[inline(always)]
 #[track_caller]
-unsafe fn sum<const COUNT: usize, const SPAN_Y: usize>(
-    input: *const u8,
-    output: *mut u8,
-    launch: &Bytes,
-) {
+unsafe fn sum<const COUNT: usize>(input: *const u8, output: *mut u8, launch: &Bytes) {
     let [across, down] = launch.blocks();
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
@@ -245,11 +228,7 @@ unsafe fn sum<const COUNT: usize, const SPAN_Y: usize>(
             && row + (LINES as u32 + launch.span) as i32 <= launch.ny as i32
             && first >= 0
             && first + (COUNT as i32 + 2) * BYTES as i32 <= launch.nx as i32;
-        let sums = if is_inside {
-            part.sums::<COUNT, SPAN_Y, true>()
-        } else {
-            part.sums::<COUNT, 0, false>()
-        };
+        let sums = if is_inside { part.sums::<COUNT, true>() } else { part.sums::<COUNT, false>() };
         let output = output.wrapping_add(plane);
         unroll!(line < LINES => store(launch, output, (y + line as u32, x), sums[line]));
     }
@@ -290,11 +269,10 @@ unsafe fn store(launch: &Bytes, output: *mut u8, (y, x): (u32, u32), sums: [i32;
 pub unsafe fn filter_bytes(input: *const u8, output: *mut u8, launch: Bytes) {
     // SAFETY: the launch is as this function's contract says.
     unsafe {
-        match (launch.words, launch.span) {
-            (1, 3) => sum::<1, 3>(input, output, &launch),
-            (1, _) => sum::<1, 0>(input, output, &launch),
-            (_, 5) => sum::<2, 5>(input, output, &launch),
-            _ => sum::<2, 0>(input, output, &launch),
+        if launch.words == 1 {
+            sum::<1>(input, output, &launch);
+        } else {
+            sum::<2>(input, output, &launch);
         }
     }
 }

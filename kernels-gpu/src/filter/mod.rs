@@ -5,21 +5,28 @@
 //! | module | kernels | for |
 //! | --- | --- | --- |
 //! | [`lines`] | a sum along y and then one along x of what it gave, in one launch | weights that are products of lines, any reach |
+//! | [`line_strips`] | a sum along y and then one along x of f32, of as many weights each, up to 17, without zeros among them | |
 //! | [`boxes`] | a sum over a box | any weights |
+//! | [`strips`] | a sum over a box of up to 15 × 15 points of f32 without zeros among its weights | |
 //! | [`bytes`] | a sum of bytes over a small box whose weights are whole numbers, or such divided by a power of two | images |
+//! | [`byte_strips`] | a sum of that kind over up to 5 × 5 points | images |
 //! | [`ordered`] | a sum whose terms are added in a given order, each product rounded by itself | whole numbers, whose digits are cut off |
 //!
-//! A block loads what its outputs read, converted to the type of the sums, into shared memory. Tables say for each row and
+//! A block loads what its outputs read, converted to the type of the sums, into shared memory; threads that go down strips load it into
+//! registers. Tables say for each row and
 //! column that blocks read, also beyond the array, where it lies ([`Source`]); so kernels know of no rules for sides.
 
 // Indices, because iterators that are cut short keep arrays out of registers.
 #![allow(clippy::needless_range_loop)]
 
 pub mod boxes;
+pub mod byte_strips;
 pub mod bytes;
+pub mod line_strips;
 pub mod lines;
 pub mod numbers;
 pub mod ordered;
+pub mod strips;
 mod sum;
 
 use crate::unroll::unroll;

@@ -214,15 +214,11 @@ def folded_box(shape, weights, first, active, mode, cval):
         extents = [1] * (2 - len(slots)) + [before] + extents
     # Axes of the sum by the places that they have in the extents.
     places = {slot[0]: 3 - len(slots) + number for number, slot in enumerate(slots) if slot and slot[0] in active}
-    terms = []
-    for at in itertools.product(*map(range, weights.shape)):
-        weight = float(weights[at])
-        if weight == 0:
-            continue
-        offset = [0, 0, 0]
-        for axis, place in places.items():
-            offset[place] = first[axis] + at[axis]
-        terms.append((offset, weight))
+    at = np.argwhere(weights)
+    offsets = np.zeros((len(at), 3), int)
+    for axis, place in places.items():
+        offsets[:, place] = first[axis] + at[:, axis]
+    terms = list(zip(offsets.tolist(), weights[tuple(at.T)].astype(float).tolist()))
     return ([outer, *extents], together), ([mode] * 3, cval), [(terms, False, 1.0)]
 
 

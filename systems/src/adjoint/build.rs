@@ -10,7 +10,7 @@ use super::reverse::{Own, Reverse, is_at};
 use super::{Adjoint, By, Misfit, refused};
 use crate::checked::System;
 use crate::expression::{Array, Function, Node};
-use crate::parts::{Recorded, Start};
+use crate::parts::{Recorded, Source, Start};
 use crate::start::StartValues;
 use problem::{Error, Grid};
 
@@ -25,13 +25,15 @@ pub fn build(
     (first, steps): (usize, usize),
     misfit: &Misfit,
 ) -> Result<Adjoint, Error> {
-    check(system)?;
+    check(system, (misfit, steps))?;
     let wanted = by.coefficients.iter().chain(&by.parameters);
     let coefficient = |name: &String| system.coefficients.iter().position(|it| it.name == *name);
     let wanted: Vec<(usize, &String)> =
         wanted.map(|name| (coefficient(name).expect("it was looked for"), name)).collect();
     let arrays: Vec<Array> = wanted.iter().map(|(it, _)| Array::Coefficient(*it)).collect();
-    let mut reverse = Reverse::new(system, &arrays);
+    let beginning = beginning(system)?;
+    let counts = system.sources.iter().map(|source| adds(source, system, &beginning));
+    let mut reverse = Reverse::new(system, &arrays, counts.collect());
     // The adjoints of all levels, numbered as they come.
     let mut adjoints: Vec<Vec<Array>> = Vec::new();
     for (field, of) in system.fields.iter().enumerate() {
@@ -45,6 +47,7 @@ pub fn build(
         };
         adjoints.push((0..of.levels).map(|level| own(level, &mut reverse)).collect());
     }
+    let completed = completed(&mut reverse, (first, misfit))?;
     let looks_at_end = misfit.looks_at_end(system);
     for (number, trace) in system.traces.iter().enumerate().filter(|_| looks_at_end) {
         let Recorded::Expression(node, points) = &trace.of else { continue };
@@ -64,13 +67,29 @@ pub fn build(
     reverse.equations(&after).map_err(|(array, what)| {
         refused(format!("the equation of '{}' has no adjoint: {what}", system.name_of(array)))
     })?;
+    let completes = completed.is_some();
+    // What the step makes that completes alone, from what has been found by then.
+    let usual_or = |usual: Vec<Node>, own: Array, array: Array| match &completed {
+        None => sum(usual),
+        Some(found) => {
+            let before = number_of(first as f64 - 1.0);
+            let is_before = call(Function::Equal, [Node::Step, before]);
+            let parts = found.get(&array).into_iter().flatten().cloned();
+            let alone = sum([Node::Read(own)].into_iter().chain(parts).collect());
+            choose(is_before, alone, sum(usual))
+        }
+    };
     let mut nexts: Vec<(Array, Node)> = Vec::new();
     for (field, levels) in adjoints.iter().enumerate() {
         for (level, own) in levels.iter().enumerate() {
             let mut parts =
                 reverse.found.remove(&Array::Field { field, level }).unwrap_or_default();
             parts.extend(levels.get(level + 1).map(|before| Node::Read(*before)));
-            nexts.push((*own, sum(parts)));
+            let after = match level {
+                0 => Array::New(field),
+                level => Array::Field { field, level: level - 1 },
+            };
+            nexts.push((*own, usual_or(parts, *own, after)));
         }
     }
     let mut gradients = Vec::new();
@@ -78,8 +97,12 @@ pub fn build(
         let name = format!("gradient_{name}");
         let own = reverse.array(Own { name, value: None, periodic: [false; 3], sides: None });
         let parts = reverse.found.remove(array).unwrap_or_default();
-        nexts.push((own, add(Node::Read(own), sum(parts))));
+        let parts = vec![Node::Read(own), sum(parts)];
+        nexts.push((own, usual_or(parts, own, *array)));
         gradients.push(own);
+    }
+    for (number, own) in reverse.of_totals.clone() {
+        nexts.push((own, sum(reverse.by_totals.remove(&number).unwrap_or_default())));
     }
     // Where other equations read a field after the step, a source changes them, too.
     let mut at_sources = BTreeMap::new();
@@ -103,19 +126,63 @@ pub fn build(
         at_sources.insert(field, own);
     }
     let count = steps + usize::from(looks_at_end);
-    let last = (first + count).saturating_sub(1);
-    let beginning = beginning(system)?;
+    let last = (first + count) as isize - 1;
+    let counts = asked.sources.iter().map(|source| adds(source, system, &beginning)).collect();
     let files = Vec::new();
-    let (own_names, tables) = Default::default();
+    let (own_names, tables, totals) = Default::default();
     let names = BTreeMap::new();
-    let mut making = Making { reverse, asked, last, beginning, names, own_names, tables, files };
+    let mut making = Making {
+        reverse,
+        asked,
+        counts,
+        first,
+        last,
+        beginning,
+        completes,
+        names,
+        own_names,
+        tables,
+        totals,
+        files,
+    };
     making.name();
     making.write((nexts, gradients, adjoints, at_sources), &wanted, by, (first, count), misfit)
 }
 
+/// Whether what a source adds counts: not at points that keep their values, nor at solid ones, by the values of coefficients.
+fn adds(source: &Source, system: &System, coefficients: &[Arc<Grid>]) -> bool {
+    let [z, y, x] = source.at;
+    let [_, ny, nx] = system.shape.extents();
+    let index = (z * ny + y) * nx + x;
+    let left_out = system.fields[source.field].kept.into_iter().chain(system.solid);
+    left_out.into_iter().all(|it| coefficients[it].get(index) == 0.0)
+}
+
+/// Has the adjoints of the values after a step be completed by totals of these, if there are some that count; what is found for each array.
+fn completed(
+    reverse: &mut Reverse,
+    (first, misfit): (usize, &Misfit),
+) -> Result<Option<BTreeMap<Array, Vec<Node>>>, Error> {
+    if misfit.totals.is_empty() && !reverse.reads_totals() {
+        return Ok(None);
+    }
+    let system = reverse.system;
+    let wanted = (0..system.totals.values.len()).filter(|_| !misfit.totals.is_empty());
+    let wanted: Vec<(usize, Node)> = wanted
+        .map(|total| {
+            let after = add(over_steps(first), number_of(1.0));
+            let number = system.tables.len() + system.traces.len() + total;
+            (total, Node::Table(number, Box::new(after)))
+        })
+        .collect();
+    reverse.complete(&wanted).map_err(|what| refused(format!("a total has no adjoint: {what}")))?;
+    Ok(Some(reverse.found.clone()))
+}
+
 /// The values of coefficients, if the adjoint needs some: where points are kept, and those that are made of others.
 fn beginning(system: &System) -> Result<Vec<Arc<Grid>>, Error> {
-    let mut is_needed = system.fields.iter().any(|field| field.kept.is_some());
+    let is_kept = system.fields.iter().any(|field| field.kept.is_some());
+    let mut is_needed = is_kept || system.solid.is_some();
     for coefficient in &system.coefficients {
         if let Start::Expression(node) = &coefficient.start {
             node.visit(&mut |part| is_needed |= matches!(part, Node::Read(_) | Node::Stencil(..)));
@@ -132,32 +199,11 @@ fn over_steps(first: usize) -> Node {
     }
 }
 
-/// Checks that nothing is in a system of which there is no adjoint.
-fn check(system: &System) -> Result<(), Error> {
-    if system.varies_steps() {
-        let what = "steps as long as the values say have no adjoint yet: take a number for dt";
+/// Checks that the lengths of steps are known.
+fn check(system: &System, (misfit, steps): (&Misfit, usize)) -> Result<(), Error> {
+    if system.varies_steps() && misfit.paces.len() != steps {
+        let what = "steps are as long as the values say, which only a run knows: take the gradient of a run, or a number for dt";
         return Err(refused(what.into()));
     }
-    if system.solid.is_some() {
-        return Err(refused("solid points have no adjoint yet".into()));
-    }
-    let mut wrong = None;
-    let mut see = |node: &Node| {
-        if matches!(node, Node::Total(_)) {
-            wrong = Some("a total in an equation has no adjoint yet");
-        }
-    };
-    system.visit(&mut see);
-    system.sources.iter().for_each(|source| source.add.visit(&mut see));
-    system.side_values.iter().for_each(|value| value.visit(&mut see));
-    system.recorded_works().into_iter().for_each(|it| system.works[it].value.visit(&mut see));
-    for trace in &system.traces {
-        if let Recorded::Expression(node, _) = &trace.of {
-            node.visit(&mut see);
-        }
-    }
-    match wrong {
-        Some(what) => Err(refused(what.into())),
-        None => Ok(()),
-    }
+    Ok(())
 }

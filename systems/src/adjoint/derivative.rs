@@ -97,3 +97,18 @@ pub fn constant(function: Function) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// Whether a number has the same bits whoever computes it from values that are stored: none of its operations rounds, in f64.
+pub fn is_exact(node: &Node, is_f64: bool) -> bool {
+    match node {
+        Node::Number(value) => is_f64 || f64::from(*value as f32) == *value,
+        Node::Read(_) | Node::Index(_) => true,
+        Node::Coordinate(_) => is_f64,
+        Node::Call(function, parts) => {
+            use Function::{Abs, And, Equal, If, Less, LessEqual, Max, Min, Negate, Not, Or};
+            let known = [Abs, And, Equal, If, Less, LessEqual, Max, Min, Negate, Not, Or];
+            known.contains(function) && parts.iter().all(|part| is_exact(part, is_f64))
+        }
+        _ => false,
+    }
+}

@@ -69,7 +69,7 @@ impl Adjoint {
             let name = own.name.as_str();
             let start = match &own.start {
                 StartText::Expression(text) | StartText::File(text) => text.as_str().to_owned(),
-                StartText::Values(_) => Self::array_file(stem, name),
+                StartText::Values(_) | StartText::OnDevice(_) => Self::array_file(stem, name),
             };
             let boundary = own.boundary.as_ref().map_or("zero", Text::as_str);
             line(format!("\n[coefficients.{name}]\nstart = {start:?}\nboundary = {boundary:?}"));
@@ -83,6 +83,12 @@ impl Adjoint {
             let [name, boundary] = [own.name.as_str(), own.boundary.as_str()];
             let next = own.change.text().as_str();
             line(format!("\n[fields.{name}]\nstart = 0\nnext = {next:?}\nboundary = {boundary:?}"));
+        }
+        if !of.totals.is_empty() {
+            line("\n[totals]".into());
+        }
+        for own in &of.totals {
+            line(format!("{} = {:?}", own.name.as_str(), own.value.as_str()));
         }
         for own in &of.sources {
             let (field, at, add) = (own.field.as_str(), place(&own.at), own.add.as_str());

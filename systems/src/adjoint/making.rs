@@ -5,31 +5,39 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::reverse::{Own, Reverse};
-use super::text::{Names, Writer, backwards};
-use super::{Adjoint, AtSource, By, Given, Misfit, OfField, Summed, refused};
+use super::text::{Backwards, Names, Writer};
+use super::{Adjoint, By, Given, Misfit, OfField, Summed, refused};
 use crate::checked::System;
-use crate::description::{
-    CoefficientText, Description, FieldText, StartText, Table, TableText, WorkText,
-};
-use crate::expression::{Array, Node};
-use crate::parts::{Recorded, Start};
+use crate::description::{CoefficientText, Description, FieldText, StartText, TableText, WorkText};
+use crate::expression::{Array, Fold, Node, Reduction};
+use crate::parts::Start;
 use crate::sides::later;
 use crate::text::Text;
 use problem::{Dtype, Error, Grid};
+
+mod ends;
 
 /// An adjoint system in the making.
 pub struct Making<'a> {
     pub reverse: Reverse<'a>,
     /// The system that was asked for, with constants in the places of coefficients that the reversed one may have.
     pub asked: &'a System,
+    /// Of each source of it whether what it adds counts.
+    pub counts: Vec<bool>,
+    /// The step that is the first one.
+    pub first: usize,
     /// The step that the adjoint's first one goes back over.
-    pub last: usize,
+    pub last: isize,
     /// The values of coefficients, where one of them says what is differentiated; else nothing.
     pub beginning: Vec<Arc<Grid>>,
+    /// Whether the last step completes adjoints, and does nothing else.
+    pub completes: bool,
     pub names: BTreeMap<Array, String>,
     pub own_names: Vec<String>,
-    /// The names of the system's tables, and of those of what is sought by what each receiver records.
+    /// The names of the system's tables, and of those of what is sought by what each receiver records, and by each total.
     pub tables: Vec<String>,
+    /// The names of reductions.
+    pub totals: Vec<String>,
     pub files: Vec<(String, Arc<Grid>)>,
 }
 
@@ -66,24 +74,43 @@ impl Making<'_> {
         self.own_names = stencils.collect();
         let tables = (0..system.tables.len()).map(|number| format!("table_{number}"));
         let residuals = (0..system.traces.len()).map(|number| format!("residual_{number}"));
-        self.tables = tables.chain(residuals).map(|wanted| names.like(&wanted)).collect();
+        let by_totals = (0..system.totals.names.len()).map(|number| format!("by_{number}"));
+        let paced = ["time_of_step", "length_of_step"].map(str::to_owned);
+        let tables = tables.chain(residuals).chain(by_totals).chain(paced);
+        self.tables = tables.map(|wanted| names.like(&wanted)).collect();
+        let totals = (0..self.reverse.totals.len()).map(|number| format!("total_{number}"));
+        self.totals = totals.map(|wanted| names.like(&wanted)).collect();
     }
 
-    /// The arrays that these expressions read, with those that these are computed from.
-    fn needed<'n>(&self, nodes: impl Iterator<Item = &'n Node>) -> BTreeSet<Array> {
-        let mut found = BTreeSet::new();
+    /// The arrays and the reductions that these expressions read, with those that these are computed from.
+    fn needed<'n>(
+        &self,
+        nodes: impl Iterator<Item = &'n Node>,
+    ) -> (BTreeSet<Array>, BTreeSet<usize>) {
+        let (mut found, mut totals) = (BTreeSet::new(), BTreeSet::new());
         let mut left = Vec::new();
-        let mut note = |node: &Node, left: &mut Vec<Array>| {
+        let mut note = |node: &Node, left: &mut Vec<Node>| {
             node.visit(&mut |part| {
-                if let Node::Read(array) = part
-                    && found.insert(*array)
-                {
-                    left.push(*array);
+                let is_new = match part {
+                    Node::Read(array) => found.insert(*array),
+                    Node::Total(number) => totals.insert(*number),
+                    _ => false,
+                };
+                if is_new {
+                    left.push(part.clone());
                 }
             });
         };
         nodes.for_each(|node| note(node, &mut left));
-        while let Some(array) = left.pop() {
+        while let Some(next) = left.pop() {
+            let array = match next {
+                Node::Read(array) => array,
+                Node::Total(number) => {
+                    note(&self.reverse.totals[number].value, &mut left);
+                    continue;
+                }
+                _ => unreachable!("these alone are noted"),
+            };
             match self.reverse.own(array) {
                 Some(own) => own.value.iter().for_each(|value| note(value, &mut left)),
                 // What a step makes of a field is given, as it is after the step.
@@ -93,7 +120,7 @@ impl Making<'_> {
                 None => (),
             }
         }
-        found
+        (found, totals)
     }
 
     pub fn write(
@@ -106,7 +133,7 @@ impl Making<'_> {
     ) -> Result<Adjoint, Error> {
         let system = self.reverse.system;
         let (shape, dims) = (system.shape, system.shape.dims());
-        let needed = self.needed(nexts.iter().map(|(_, node)| node));
+        let (needed, totals) = self.needed(nexts.iter().map(|(_, node)| node));
         let mut description = Description::new(&shape.extents()[3 - dims..]);
         description.title = match system.title() {
             "" => "An adjoint".to_owned(),
@@ -120,8 +147,10 @@ impl Making<'_> {
         let spacing = &system.spacing[3 - dims..];
         description.spacing =
             spacing.iter().map(|it| Text::new("the spacing", &format!("{it:?}"))).collect();
-        description = description.time_step(format!("{:?}", system.clock.dt));
-        description.steps = steps;
+        // Where steps are as long as the values say, tables have their times.
+        let dt = if system.varies_steps() { 1.0 } else { system.clock.dt };
+        description = description.time_step(format!("{dt:?}"));
+        description.steps = steps + usize::from(self.completes);
         let mut given = Vec::new();
         for array in &needed {
             if let Some(own) = self.reverse.own(*array) {
@@ -160,6 +189,18 @@ impl Making<'_> {
             let own = FieldText::new(&name, 0.0, self.text(next, *array)?);
             let boundary = self.around(self.reverse.own(*array).expect("it is its own"))?;
             description = description.field(own.boundary(&boundary));
+        }
+        for number in totals {
+            let Reduction { fold, value } = &self.reverse.totals[number];
+            let fold = match fold {
+                Fold::Sum => "sum",
+                Fold::Min => "min",
+                Fold::Max => "max",
+            };
+            let value = self.written(value).map_err(|what| {
+                refused(format!("a total needs {what}, which has no adjoint yet"))
+            })?;
+            description = description.total(&self.totals[number], format!("{fold}({value})"));
         }
         for (name, table) in self.tables.iter().zip(&system.tables) {
             let text = (Text::new("a name", name), TableText::Points(table.clone()));
@@ -203,26 +244,38 @@ impl Making<'_> {
             sources,
             source_count,
             looks_at_end: misfit.looks_at_end(system),
+            completes: self.completes,
             constants,
             arrays: self.files,
         })
     }
 
-    /// An expression as text, with the times that it had.
+    /// The steps of the adjoint.
+    fn backwards(&self) -> Backwards<'_> {
+        let system = self.reverse.system;
+        let times = system.tables.len() + system.traces.len() + system.totals.names.len();
+        let paced = system.varies_steps().then_some(([times, times + 1], self.first));
+        Backwards { last: self.last, clock: &system.clock, paced }
+    }
+
+    /// The equation of an array as text, with the times that it had.
     fn text(&self, node: &Node, of: Array) -> Result<String, Error> {
-        let node = backwards(node, 0.0, self.last, &self.reverse.system.clock);
-        let told = |what: String| {
+        self.written(node).map_err(|what: String| {
             let name = match self.reverse.own(of) {
                 Some(own) => own.name.clone(),
                 None => self.reverse.system.name_of(of).to_owned(),
             };
             refused(format!("the equation of '{name}' needs {what}, which has no adjoint yet"))
-        };
+        })
+    }
+
+    /// An expression as text, with the times that it had.
+    fn written(&self, node: &Node) -> Result<String, String> {
+        let node = self.backwards().of(node);
         let name = |array: Array| self.names[&array].clone();
-        let tables = &self.tables;
+        let (stencils, tables, totals) = (&self.own_names, &self.tables, &self.totals);
         let dims = self.reverse.system.shape.dims();
-        let writer = Writer { array: &name, stencils: &self.own_names, tables, dims };
-        writer.text(&node).map_err(told)
+        Writer { array: &name, stencils, tables, totals, dims }.text(&node)
     }
 
     /// What lies around a forward array, with the times that it had.
@@ -231,13 +284,14 @@ impl Making<'_> {
         let (boundary, steps) = system.around(array);
         let expression = |number: usize| {
             let node = later(&system.side_values[number], steps, &system.step_length());
-            backwards(&node, 0.0, self.last, &system.clock)
+            self.backwards().of(&node)
         };
         let name = |array: Array| self.names[&array].clone();
         let writer = Writer {
             array: &name,
             stencils: &self.own_names,
             tables: &self.tables,
+            totals: &[],
             dims: system.shape.dims(),
         };
         let text = writer.boundary(&boundary, system.spacing, &expression);
@@ -251,7 +305,7 @@ impl Making<'_> {
         let dims = self.reverse.system.shape.dims();
         if let Some(sides) = &own.sides {
             let no_array = |_: Array| String::new();
-            let writer = Writer { array: &no_array, stencils: &[], tables: &[], dims };
+            let writer = Writer { array: &no_array, stencils: &[], tables: &[], totals: &[], dims };
             let expression = |_: usize| unreachable!("what sides add is left out");
             let text = writer.boundary(sides, self.reverse.system.spacing, &expression);
             return text
@@ -272,6 +326,7 @@ impl Making<'_> {
         let mut reads = false;
         let start = match &own.start {
             Start::Values(grid, _) => StartText::Values(Arc::clone(grid)),
+            Start::OnDevice(given) => StartText::Values(given.grid()?),
             Start::Expression(node) => {
                 node.visit(&mut |part| reads |= matches!(part, Node::Read(_) | Node::Stencil(..)));
                 match reads {
@@ -282,6 +337,7 @@ impl Making<'_> {
                             array: &no_array,
                             stencils: &[],
                             tables: &self.tables,
+                            totals: &[],
                             dims: self.reverse.system.shape.dims(),
                         };
                         let text = writer.text(node).map_err(|what| {
@@ -301,73 +357,6 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Where receivers were the adjoint has sources.
-    fn sources(
-        &self,
-        mut description: Description,
-        adjoints: &[Vec<Array>],
-        steps: usize,
-        misfit: &Misfit,
-    ) -> Result<Description, Error> {
-        if misfit.records.is_empty() {
-            return Ok(description);
-        }
-        let system = self.reverse.system;
-        let dims = system.shape.dims();
-        for (number, trace) in system.traces.iter().enumerate() {
-            // The adjoint's step n makes the adjoint of the values before the forward step `last - n`.
-            let values = (0..steps).map(|row| misfit.records[row][number]);
-            let mut values: Vec<f64> = match trace.of {
-                Recorded::Receivers(_) => values.rev().collect(),
-                Recorded::Expression(..) => values.collect(),
-            };
-            if values.windows(2).all(|pair| pair[0] == pair[1]) {
-                values.truncate(1);
-            }
-            let arguments = (0..values.len()).map(|step| step as f64).collect();
-            let name = &self.tables[system.tables.len() + number];
-            let table = TableText::Points(Table { arguments, values });
-            if steps > 0 {
-                description.tables.push((Text::new("a name", name), table));
-                let Recorded::Receivers(parts) = &trace.of else { continue };
-                for (receiver, weight) in parts {
-                    let receiver = &system.receivers[*receiver];
-                    let field = &self.names[&adjoints[receiver.field][0]];
-                    let at = &receiver.at[3 - dims..];
-                    let add = format!("{weight:?}*{name}(n)");
-                    description = description.source(field, at, add);
-                }
-            }
-        }
-        Ok(description)
-    }
-
-    /// Where sources were the adjoint has receivers.
-    fn receivers(
-        &self,
-        mut description: Description,
-        adjoints: &[Vec<Array>],
-        at_sources: &BTreeMap<usize, Array>,
-    ) -> (Description, Vec<AtSource>) {
-        let system = self.reverse.system;
-        let dims = system.shape.dims();
-        let [_, ny, nx] = system.shape.extents();
-        let mut sources = Vec::new();
-        for (source, (number, weight)) in self.asked.sources.iter().zip(&self.asked.shares) {
-            let [z, y, x] = source.at;
-            let index = (z * ny + y) * nx + x;
-            let kept = system.fields[source.field].kept;
-            let is_kept = kept.is_some_and(|kept| self.beginning[kept].get(index) != 0.0);
-            let weight = if is_kept { 0.0 } else { *weight };
-            let recorded = at_sources[&source.field];
-            let is_made = recorded != adjoints[source.field][0];
-            let field = self.names[&recorded].clone();
-            description = description.receiver(&field, &source.at[3 - dims..]);
-            sources.push(AtSource { field, place: index, source: *number, weight, is_made });
-        }
-        (description, sources)
-    }
-
     /// The stencils that the equations of the adjoint name.
     fn stencils(&self, mut description: Description) -> Description {
         let texts: Vec<String> = description
@@ -375,6 +364,7 @@ impl Making<'_> {
             .iter()
             .map(|field| field.change.text())
             .chain(description.works.iter().map(|work: &WorkText| &work.value))
+            .chain(description.totals.iter().map(|total| &total.value))
             .map(|text| text.as_str().to_owned())
             .collect();
         for (name, stencil) in self.own_names.iter().zip(&self.reverse.stencils) {

@@ -17,6 +17,7 @@ mod parameters;
 mod reverse;
 pub mod schedule;
 mod text;
+mod walls;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,13 +34,31 @@ pub struct Misfit {
     /// Of each row of records, from that of the start on, the derivative by the value of each receiver; nothing if it does not depend on
     /// records.
     pub records: Vec<Vec<f64>>,
+    /// Of the values before the first step and after each one the derivative by each total; nothing if it does not depend on totals.
+    pub totals: Vec<Vec<f64>>,
+    /// Of each step its time and its length, where that follows from the values: they are taken for constant.
+    pub paces: Vec<[f64; 2]>,
 }
 
 impl Misfit {
     /// One that changes with records in a way that nobody has said yet.
     #[must_use]
     pub fn unsaid(system: &System, steps: usize) -> Self {
-        Self { records: vec![vec![0.0; system.traces.len()]; steps + 1] }
+        let records = vec![vec![0.0; system.traces.len()]; steps + 1];
+        Self { records, ..Self::default() }
+    }
+
+    /// One that also changes with totals in a way that nobody has said yet.
+    #[must_use]
+    pub fn of_totals_too(self, system: &System, steps: usize) -> Self {
+        Self { totals: vec![vec![0.0; system.totals.names.len()]; steps + 1], ..self }
+    }
+
+    /// One of steps whose lengths nobody knows yet.
+    #[must_use]
+    pub(crate) fn of_unknown_paces(self, system: &System, steps: usize) -> Self {
+        let paces = if system.varies_steps() { vec![[0.0; 2]; steps] } else { Vec::new() };
+        Self { paces, ..self }
     }
 
     /// Whether something is recorded that is made of several values, so that its derivative after the last step is one of these.
@@ -126,6 +145,8 @@ pub struct Adjoint {
     /// Whether its first step makes no step back but looks at the values after the last one, of which receivers record expressions. Then
     /// the adjoints of fields begin with 0, and how what is sought changes with fields is added after that step.
     pub looks_at_end: bool,
+    /// Whether its last step makes no step back either, but adds how what is sought changes with totals of the values before the first one.
+    pub completes: bool,
     /// What was taken for constant though it changes with values: `floor`, `==`.
     pub constants: Vec<&'static str>,
     /// Values of coefficients that were computed to be starts, by their names: files of the description when it is written.
@@ -162,7 +183,9 @@ impl Adjoint {
             true => None,
             false => Some(parameters::as_coefficients(system, &by.parameters)?),
         };
-        build::build((with.as_ref().unwrap_or(system), system), by, (first, steps), misfit)
+        let of = with.as_ref().unwrap_or(system);
+        let without = walls::written_out(of)?;
+        build::build((without.as_ref().unwrap_or(of), system), by, (first, steps), misfit)
     }
 }
 

@@ -13,13 +13,14 @@ use super::algebra::{call, guarded, number, split, sum, times};
 use super::derivative::{constant, pulled_where};
 use super::fold::{At, Offset};
 use crate::checked::System;
-use crate::expression::{Array, Function, Node, Type};
+use crate::expression::{Array, Function, Node, Reduction, Type};
 use problem::Boundary;
 use problem::boundary::Side;
 use transform::Stencil;
 
 mod solves;
 mod stencils;
+mod totals;
 
 /// Parts of an expression that has no name of its own.
 const MOST_UNNAMED: usize = 24;
@@ -82,6 +83,16 @@ pub struct Reverse<'a> {
     pub system: &'a System,
     /// The stencils of the system, and those that are made of them.
     pub stencils: Vec<Stencil>,
+    /// The reductions of the system, and those of the adjoint.
+    pub totals: Vec<Reduction>,
+    /// Of each reduction of the system whether it depends on what is differentiated by.
+    active_totals: Vec<bool>,
+    /// What of each reduction that a step reads the adjoint is the sum of, over all points.
+    pub by_totals: BTreeMap<usize, Vec<Node>>,
+    /// The fields that hold this.
+    pub of_totals: BTreeMap<usize, Array>,
+    /// Of each source of the system whether what it adds counts.
+    counts: Vec<bool>,
     /// Fields and work fields of the adjoint: numbered as work fields after those of the system.
     pub own: Vec<Own>,
     /// What of each array the adjoint is the sum of.
@@ -97,16 +108,28 @@ pub struct Reverse<'a> {
 }
 
 impl<'a> Reverse<'a> {
-    /// Of a system, with derivatives by fields and these arrays.
-    pub fn new(system: &'a System, by: &[Array]) -> Self {
+    /// Of a system, with derivatives by fields and these arrays. Of its sources those count of which that is said.
+    pub fn new(system: &'a System, by: &[Array], counts: Vec<bool>) -> Self {
         let mut active: BTreeSet<Array> = by.iter().copied().collect();
         for (field, levels) in system.fields.iter().map(|field| field.levels).enumerate() {
             active.extend((0..levels).map(|level| Array::Field { field, level }));
         }
-        let (stencils, own) = (system.stencils.clone(), Vec::new());
-        let (found, after, constants) = Default::default();
-        let usual = [false; 3];
-        let mut reverse = Self { system, stencils, own, found, active, usual, after, constants };
+        let mut reverse = Self {
+            system,
+            stencils: system.stencils.clone(),
+            totals: system.totals.reductions.clone(),
+            active_totals: Vec::new(),
+            by_totals: BTreeMap::new(),
+            of_totals: BTreeMap::new(),
+            counts,
+            own: Vec::new(),
+            found: BTreeMap::new(),
+            active,
+            usual: [false; 3],
+            after: BTreeMap::new(),
+            constants: BTreeSet::new(),
+        };
+        reverse.activate_totals();
         reverse.activate();
         reverse
     }
@@ -188,6 +211,7 @@ impl<'a> Reverse<'a> {
             };
             if let Array::New(field) = computed {
                 self.after.insert(field, value.clone());
+                self.sources_of(field, &value).map_err(|what| (computed, what))?;
             }
             let handed = Handed { value, path: None };
             self.usual = self.periodic_of(computed);
@@ -227,7 +251,12 @@ impl<'a> Reverse<'a> {
     fn depends(&self, node: &Node) -> bool {
         let mut found = false;
         node.visit(&mut |part| {
-            found |= matches!(part, Node::Read(array) if self.active.contains(array));
+            found |= match part {
+                Node::Read(array) => self.active.contains(array),
+                // Those of the adjoint are known when a step begins.
+                Node::Total(number) => self.active_totals.get(*number) == Some(&true),
+                _ => false,
+            };
         });
         found
     }
@@ -286,6 +315,8 @@ impl<'a> Reverse<'a> {
                 let handed = self.through(*number, argument, handed)?;
                 self.hand(argument, handed)
             }
+            Node::Total(number) => self.total(*number, handed),
+            Node::Table(..) => Err(totals::of_a_table()),
             Node::Solve(..) => Err("a solve in an expression has no adjoint".into()),
             other => unreachable!("{other:?} reads nothing"),
         }

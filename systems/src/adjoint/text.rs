@@ -41,6 +41,7 @@ pub struct Writer<'a> {
     pub array: &'a dyn Fn(Array) -> String,
     pub stencils: &'a [String],
     pub tables: &'a [String],
+    pub totals: &'a [String],
     /// Axes of the grid.
     pub dims: usize,
 }
@@ -79,7 +80,10 @@ impl Writer<'_> {
             }
             Node::Call(function, parts) => self.call(*function, parts)?,
             Node::Noise(_) => return Err("random numbers".into()),
-            Node::Total(_) => return Err("a total".into()),
+            Node::Total(number) => match self.totals.get(*number) {
+                Some(name) => (name.clone(), ATOM),
+                None => return Err("a total".into()),
+            },
             Node::StepLength => return Err("the length of a step".into()),
             Node::Solve(number, of) => {
                 (format!("solve({}, {})", self.stencils[*number], self.text(of)?), ATOM)
@@ -167,28 +171,43 @@ impl Writer<'_> {
     }
 }
 
-/// An expression of a step, so many steps later, in steps of the adjoint: its step n is the step `last` - n.
-pub fn backwards(node: &Node, later: f64, last: usize, clock: &Clock) -> Node {
-    let step = || {
-        let last = Node::Number(last as f64 + later);
-        Node::call(Function::Subtract, vec![last, Node::Step])
-    };
-    node.replaced(&|part| match part {
-        Node::Step => Some(step()),
-        Node::Time => {
-            let since = match clock.step {
-                0 => step(),
-                first => {
-                    let first = Node::Number(first as f64);
-                    Node::call(Function::Subtract, vec![step(), first])
-                }
-            };
-            let since = Node::call(Function::Multiply, vec![since, Node::Number(clock.dt)]);
-            Some(match clock.time == 0.0 {
-                true => since,
-                false => Node::call(Function::Add, vec![Node::Number(clock.time), since]),
+/// How the steps of an adjoint follow those that it goes back over.
+pub struct Backwards<'a> {
+    /// The step that its first one goes back over.
+    pub last: isize,
+    /// When the steps are.
+    pub clock: &'a Clock,
+    /// Where their length follows from the values the numbers of the tables of their times and lengths, by steps from this one on.
+    pub paced: Option<([usize; 2], usize)>,
+}
+
+impl Backwards<'_> {
+    /// An expression of a step in steps of the adjoint: its step n is the step `last` - n.
+    pub fn of(&self, node: &Node) -> Node {
+        let Self { last, clock, paced } = *self;
+        let minus = |a: Node, b: f64| Node::call(Function::Subtract, vec![a, Node::Number(b)]);
+        let step = || Node::call(Function::Subtract, vec![Node::Number(last as f64), Node::Step]);
+        let tabled = |which: usize| {
+            paced.map(|(tables, first)| {
+                Node::Table(tables[which], Box::new(minus(step(), first as f64)))
             })
-        }
-        _ => None,
-    })
+        };
+        node.replaced(&|part| match part {
+            Node::Step => Some(step()),
+            Node::Time if paced.is_some() => tabled(0),
+            Node::StepLength => tabled(1),
+            Node::Time => {
+                let since = match clock.step {
+                    0 => step(),
+                    first => minus(step(), first as f64),
+                };
+                let since = Node::call(Function::Multiply, vec![since, Node::Number(clock.dt)]);
+                Some(match clock.time == 0.0 {
+                    true => since,
+                    false => Node::call(Function::Add, vec![Node::Number(clock.time), since]),
+                })
+            }
+            _ => None,
+        })
+    }
 }

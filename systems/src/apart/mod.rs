@@ -95,7 +95,7 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
     };
     let start = |start: &Start| match start {
         Start::Expression(node) => Start::Expression(renumbered(node)),
-        values @ Start::Values(..) => values.clone(),
+        values @ (Start::Values(..) | Start::OnDevice(_)) => values.clone(),
     };
     let own_field = |number: &usize| {
         let field = &system.fields[*number];
@@ -165,7 +165,7 @@ fn coefficients<'a>(
 ) -> Vec<usize> {
     let of_start = |start: &Start| match start {
         Start::Expression(node) => arrays([node].into_iter()),
-        Start::Values(..) => BTreeSet::new(),
+        Start::Values(..) | Start::OnDevice(_) => BTreeSet::new(),
     };
     let fields = fields.iter().map(|field| &system.fields[*field]);
     let mut found: BTreeSet<usize> = fields.clone().filter_map(|field| field.kept).collect();

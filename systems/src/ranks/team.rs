@@ -117,6 +117,15 @@ impl Session for SystemTeam {
         self.team.read(array, state, region)
     }
 
+    fn write(&mut self, array: usize, region: Region, values: &Values) -> Result<(), Error> {
+        let shape = self.team.shape();
+        if region != Region::whole(shape) {
+            let reason = "ranks take whole arrays only".into();
+            return Err(Error::Unsupported { engine: "of several ranks", reason });
+        }
+        self.team.put(array, &Grid { shape, values: values.clone() })
+    }
+
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {
         self.team.copy(count)
     }

@@ -13,6 +13,7 @@ use super::equations::{Asked, SystemSimulation, SystemState};
 use super::{Form, Simulation};
 use crate::checked::System;
 use crate::families as ways;
+use crate::parts::Start;
 use crate::sum;
 
 /// What a [`Simulation`] is to be. Whatever is not said is chosen as on the command line: the engine and the kernel that are
@@ -307,6 +308,13 @@ impl Choices {
             let asked = Asked { inputs: inputs.into(), ..self.asked() };
             return self.equations(SystemSimulation::asked(&self.system, &asked)?);
         };
+        if inputs.is_empty()
+            && let Start::OnDevice(given) = &self.system.fields[0].start
+            && given.dtype() == job.dtype
+        {
+            return self
+                .sum_of(sums::Builder::of_job_on_device(job, given.array(), self.name()), 0);
+        }
         self.sum(job, sum::start(&self.system, &inputs)?, 0)
     }
 
@@ -357,8 +365,16 @@ impl Choices {
     }
 
     fn sum(&self, job: Job, grid: Grid, done: usize) -> Result<Form, Error> {
-        let name = self.system.fields[0].name.clone();
-        let mut builder = sums::Builder::of_job(job, grid, name).done(done);
+        self.sum_of(sums::Builder::of_job(job, grid, self.name()), done)
+    }
+
+    /// The name of its first field.
+    fn name(&self) -> String {
+        self.system.fields[0].name.clone()
+    }
+
+    fn sum_of(&self, builder: sums::Builder, done: usize) -> Result<Form, Error> {
+        let mut builder = builder.done(done);
         builder = builder.engine(self.asked.engine).control(self.control.clone());
         if let Some(kernel) = self.kernel {
             builder = builder.kernel(kernel);

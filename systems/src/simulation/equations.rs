@@ -28,6 +28,7 @@ use problem::control::Control;
 use problem::observe::{Nobody, Observer, Snapshot};
 use problem::{Depth, Error, Grid};
 
+mod on_device;
 mod records;
 mod report;
 mod snapshot;
@@ -35,6 +36,7 @@ mod state;
 mod time;
 mod trace;
 
+use on_device::OnDevice;
 use snapshot::SystemSnapshot;
 
 pub use state::{Passed, SystemState};
@@ -119,6 +121,8 @@ pub struct SystemSimulation {
     inputs: Rc<[(String, Grid)]>,
     /// What goes along with its steps.
     taping: Option<Taping>,
+    /// The times and lengths of steps, if they are noted.
+    paces: Option<Vec<[f64; 2]>>,
 }
 
 impl SystemSimulation {
@@ -145,20 +149,26 @@ impl SystemSimulation {
     /// # Errors
     /// As [`SystemSimulation::on`]; [`Error::Split`]: ranks cannot share it.
     pub fn asked(system: &System, asked: &Asked) -> Result<Self, Error> {
-        let simulation = Self::begun(system, asked, &|| StartValues::with(system, &asked.inputs))?;
+        let on_device = match asked.inputs.is_empty() {
+            true => on_device::levels(system),
+            false => Vec::new(),
+        };
+        let beginning = || StartValues::with(system, &asked.inputs);
+        let simulation = Self::begun(system, asked, &beginning, &on_device)?;
         let again = trace::again(&simulation);
         Ok(Self { inputs: Rc::clone(&asked.inputs), again, ..simulation })
     }
 
-    /// With these values.
+    /// With these values, of which some lie on a GPU.
     fn begun(
         system: &System,
         asked: &Asked,
         beginning: &dyn Fn() -> Result<StartValues, Error>,
+        on_device: &[OnDevice],
     ) -> Result<Self, Error> {
         let outset = OnceCell::new();
         let noted = || noted(system, &outset, beginning);
-        let simulation = Self::begun_on(system, asked, &noted)?;
+        let simulation = Self::begun_on(system, asked, &noted, (on_device, &outset))?;
         Ok(Self { outset: outset.into_inner().unwrap_or_default(), ..simulation })
     }
 
@@ -166,6 +176,7 @@ impl SystemSimulation {
         system: &System,
         &Asked { engine, steps, family, ref sharing, ref seat, .. }: &Asked,
         beginning: &dyn Fn() -> Result<StartValues, Error>,
+        (on_device, outset): (&[OnDevice], &OnceCell<Outset>),
     ) -> Result<Self, Error> {
         // Whoever says how long jumps are asks for them.
         let jumps = system.jump != Depth::Auto;
@@ -193,6 +204,18 @@ impl SystemSimulation {
         let request = Request { engine, family, steps, ..Request::default() };
         let mut chosen = plan::choose(system, request)?;
         chosen.way.family.require(system)?;
+        let is_launched = chosen.way.launch.is_some() && engine != EngineRequest::Emulate;
+        if is_launched && !on_device.is_empty() {
+            let values = StartValues::beside_device(system)?;
+            let mut beside = Outset::of(system, &values);
+            beside.forget_values();
+            let counted = system.with_sources_that_count(&values);
+            let mut session = chosen.open(counted, values)?;
+            if on_device::take(&mut *session, on_device)? {
+                outset.get_or_init(|| beside);
+                return Ok(Self { chosen: Some((chosen, steps)), ..Self::with(system, session)? });
+            }
+        }
         let beginning = beginning()?;
         let counted = system.with_sources_that_count(&beginning);
         if counted.sources.len() != system.sources.len() {
@@ -240,6 +263,7 @@ impl SystemSimulation {
             side_by_side: 1,
             inputs: Rc::default(),
             taping: None,
+            paces: None,
         };
         let places = simulation.places().into_iter().enumerate();
         simulation.received = places.map(|(number, place)| (place, number)).collect();
@@ -449,9 +473,14 @@ impl SystemSimulation {
         while left > 0 && !self.system.is_over(self.done) {
             let steps = left.min(self.keep_time()?);
             let noted = [self.records.len(), self.rows.len()];
+            let (clock, first) = (self.system.clock, self.done);
             time += self.advance_evenly(steps)?;
             if self.settle(noted)? {
                 left -= steps;
+                if let Some(paces) = &mut self.paces {
+                    let steps = first..self.done;
+                    paces.extend(steps.map(|step| [clock.at(step as f64), clock.dt]));
+                }
             }
             // The last steps before an end in time are for who looks at them.
             let until = self.keep_time_unless_over()?;

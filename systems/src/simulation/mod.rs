@@ -45,7 +45,7 @@ use builder::Choices;
 
 pub use builder::Builder;
 pub use equations::{Asked, SystemSimulation, SystemState};
-pub use gradient::{Cotangents, Gradient, GradientBy, Place};
+pub use gradient::{Cotangents, Gradient, GradientBy, Place, ShotGradients};
 pub use kept::Wanted;
 
 /// A stencil or a system of fields on an engine's device.

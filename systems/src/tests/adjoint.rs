@@ -18,6 +18,7 @@ use rand_chacha::ChaCha8Rng;
 
 mod cases;
 mod runs;
+mod totals;
 
 /// Cases, unless `SYSTEM_CASES` says more.
 const CASES: u64 = 40;
@@ -82,7 +83,12 @@ fn grids(arrays: &Arrays) -> impl Iterator<Item = &Grid> {
 fn from(system: &System, arrays: Arrays) -> Simulation {
     let (records, series, rows_of) = Default::default();
     let state = SystemState { step: 0, arrays, records, series, rows_of, clock: None };
-    Simulation::of(system).state(state).build().unwrap()
+    Simulation::of(system).state(state).series(1).build().unwrap()
+}
+
+/// The totals of the start and after each step.
+fn totals(simulation: &Simulation) -> Vec<Vec<f64>> {
+    simulation.series().iter().map(|row| row[2..].to_vec()).collect()
 }
 
 /// The records without times.
@@ -105,10 +111,11 @@ fn any_linear_system_has_its_transpose() {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let start = Simulation::of(&system).build().unwrap().state().unwrap().arrays;
         let direction = like(&start, &mut random);
-        let run = |arrays: Arrays| {
+        let run = |arrays: Arrays| -> (Arrays, Vec<Vec<f64>>) {
             let mut simulation = from(&system, arrays);
             simulation.step(STEPS).unwrap();
-            (simulation.state().unwrap().arrays, records(&simulation))
+            let noted = records(&simulation).into_iter().chain(totals(&simulation)).collect();
+            (simulation.state().unwrap().arrays, noted)
         };
         let (left, noted) = run(start.clone());
         let (moved, noted_then) = run(all_plus(&start, 1.0, &direction));
@@ -119,8 +126,11 @@ fn any_linear_system_has_its_transpose() {
             .map(|row| row.iter().map(|_| random.random_range(-1.0..1.0)).collect())
             .collect();
         let mut simulation = from(&system, start);
-        let found = simulation.gradient(STEPS, &GradientBy::default(), |_| {
-            Ok(Cotangents { fields: cotangents.clone(), records: by_records.clone() })
+        let by = GradientBy { totals: system.totals().len() > 0, ..GradientBy::default() };
+        let found = simulation.gradient(STEPS, &by, |after| {
+            let (records, totals) = by_records.split_at(after.records().len());
+            let (records, totals) = (records.to_vec(), totals.to_vec());
+            Ok(Cotangents { fields: cotangents.clone(), records, totals })
         });
         let found = match found {
             Ok(found) => found,
@@ -152,12 +162,18 @@ fn any_linear_system_has_its_transpose() {
         of(&differentiable(*seed, Kind::Linear)).stages.iter().any(|stage| stage.solves)
     };
     let solving = (0..cases).filter(solves).count();
+    let summing = |seed: &u64| of(&differentiable(*seed, Kind::Linear)).waits_for_totals();
+    let summing = (0..cases).filter(summing).count();
+    assert!(summing as u64 * 8 >= cases, "{summing} compute with totals");
+    let solid =
+        (0..cases).filter(|seed| differentiable(*seed, Kind::Linear).solid.is_some()).count();
+    assert!(solid as u64 * 5 >= cases, "{solid} have solid points");
     assert!(solving as u64 * 50 >= cases, "{solving} solve");
     let found: Vec<Option<f64>> = (0..cases).into_par_iter().map(of_case).collect();
     let worst = found.iter().flatten().fold(0.0, |worst: f64, off| worst.max(*off));
     let refused = found.iter().filter(|it| it.is_none()).count();
     println!(
-        "{cases} linear systems, {refused} refused, {solving} solve, off by {worst:e} at most"
+        "{cases} linear systems, {refused} refused, {solving} solve, {summing} compute with totals, {solid} with solid points, off by {worst:e} at most"
     );
     assert!(refused as u64 * 4 <= cases, "{refused} are refused");
 }
@@ -169,7 +185,16 @@ fn half_squares(simulation: &mut Simulation) -> (f64, Cotangents) {
     let records = records(simulation);
     let of_fields: f64 = grids(&fields).flat_map(values).map(|value| value * value).sum();
     let of_records: f64 = records.iter().flatten().map(|value| value * value).sum();
-    (0.5 * (of_fields + of_records), Cotangents { fields, records })
+    let totals = Vec::new();
+    (0.5 * (of_fields + of_records), Cotangents { fields, records, totals })
+}
+
+/// With the squares of what totals are.
+fn half_squares_and_totals(simulation: &mut Simulation) -> (f64, Cotangents) {
+    let (value, own) = half_squares(simulation);
+    let totals = totals(simulation);
+    let of_totals: f64 = totals.iter().flatten().map(|value| value * value).sum();
+    (value + 0.5 * of_totals, Cotangents { totals, ..own })
 }
 
 /// Everything that can be changed of a system, changed so far in some direction.
@@ -231,6 +256,7 @@ fn any_smooth_system_passes_the_test_of_taylor() {
         let mut by = GradientBy {
             coefficients: direction.coefficients.iter().map(|(name, ..)| name.clone()).collect(),
             parameters: vec!["k".into()],
+            totals: system.totals().len() > 0,
             // Of one state, two, or more than there are steps.
             memory: Some(Bytes((1 + seed % 3 * (seed % 3)) * state)),
             ..GradientBy::default()
@@ -240,7 +266,7 @@ fn any_smooth_system_passes_the_test_of_taylor() {
             let mut simulation = from(&moved, start.clone());
             let mut value = 0.0;
             let found = simulation.gradient(STEPS, by, |after| {
-                let (own, cotangents) = half_squares(after);
+                let (own, cotangents) = half_squares_and_totals(after);
                 value = own;
                 Ok(cotangents)
             });
@@ -277,7 +303,7 @@ fn any_smooth_system_passes_the_test_of_taylor() {
             let moved = of(&direction.moved(&description, k, far));
             let mut simulation = from(&moved, all_plus(&start, far, &direction.start));
             simulation.step(STEPS).unwrap();
-            let (there, _) = half_squares(&mut simulation);
+            let (there, _) = half_squares_and_totals(&mut simulation);
             [(there - value).abs(), (there - value - far * slope).abs()]
         };
         let fars: Vec<f64> = (0..6).map(|half| 1e-2 * 0.25f64.powi(half)).collect();

@@ -30,6 +30,8 @@ pub struct Draw {
     layered: bool,
     /// What the step has computed before what is drawn now.
     computed: Vec<String>,
+    /// How many totals equations read.
+    named: usize,
     /// Whether work fields may be solved for.
     solves: bool,
     /// What solid points have.
@@ -196,6 +198,7 @@ impl Draw {
             order: Order::Together,
             layered: false,
             computed: Vec::new(),
+            named: 0,
             solves: false,
             solid,
             periodic: None,

@@ -2,12 +2,11 @@
 //! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason; a
 //! report must name the line of the access that came too early.
 
-use cuda_sim::{Access, Chip, FaultKind, OnChip as _};
+use cuda_sim::{Access, Chip, FaultKind, OnChip as _, Source};
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::fault::{self, Fault};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use std::panic::Location;
 use std::path::Path;
 use stencil::check::verify::Verify;
 use stencil::engine::EngineRequest;
@@ -126,7 +125,7 @@ fn assert_caught(
 }
 
 /// The line of the kernels' source at a place.
-fn source_line(location: &Location<'_>) -> String {
+fn source_line(location: Source) -> String {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(location.file());
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
     let line = text.lines().nth(location.line() as usize - 1).expect("the file has this line");

@@ -93,12 +93,9 @@ impl<C: Number> Shaped<C> {
     ) {
         let [nz, _, _] = region.extents();
         let planes: Vec<&[C]> = (0..nz).map(|z| &from.values[z * from.plane..]).collect();
-        let [rz, ry, rx] = self.reach;
+        let [_, ry, rx] = self.reach;
         let origin = ry * from.pitch + rx;
-        for (z, to) in to.chunks_mut(height).enumerate() {
-            let planes = &planes[z..=z + 2 * rz];
-            self.sum.rows(planes, from.pitch, origin, from.ahead, to);
-        }
+        self.sum.planes(&planes, from.pitch, origin, from.ahead, height, to);
         if let Some(divisor) = &self.divisor {
             for row in to {
                 let values = &mut **row;
@@ -235,7 +232,8 @@ impl<C: Number> Chain<C> {
     /// A box in parts whose values between the stages stay in the first-level cache: a few rows, if only the first stage reads
     /// others.
     fn strips(&self, low: [usize; 3], high: [usize; 3]) -> Vec<([usize; 3], [usize; 3])> {
-        if self.stages[1..].iter().any(|stage| stage.reach[..2] != [0; 2]) {
+        let is_of_blocks = self.stages[0].sum.is_of_blocks();
+        if is_of_blocks || self.stages[1..].iter().any(|stage| stage.reach[..2] != [0; 2]) {
             return vec![(low, high)];
         }
         let [z, y] = [low[0]..high[0], low[1]..high[1]];

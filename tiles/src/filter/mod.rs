@@ -8,6 +8,7 @@ mod axis;
 mod block;
 mod check;
 mod described;
+mod fourier;
 mod mean;
 mod number;
 mod ordered;
@@ -29,8 +30,9 @@ pub use ordered::Product;
 pub use values::Value;
 
 use self::block::{Chain, Rows, Scratch, Shaped};
-use self::number::Number;
-use self::precision::Precision;
+use self::fourier::{Blocks, Transformed};
+use self::number::{Float, Number};
+use self::precision::{Order, Precision};
 use self::stage::Moved;
 use self::sums::Sums;
 use self::values::{as_same, as_same_mut};
@@ -105,13 +107,34 @@ impl Filter {
                 let (input, output) = input.zip(output).expect("both are bytes");
                 self.run_in::<u16, u8, u8>(input, output, |stage, _| Box::new(stage.mean()));
             }
-            Precision::Single(order) => {
-                self.run_in::<f32, I, O>(input, output, |stage, at| stage.sums(&order, at));
-            }
-            Precision::Double(order) => {
-                self.run_in::<f64, I, O>(input, output, |stage, at| stage.sums(&order, at));
-            }
+            Precision::Single(order) => self.run_floats::<f32, I, O>(input, output, &order),
+            Precision::Double(order) => self.run_floats::<f64, I, O>(input, output, &order),
         }
+    }
+
+    /// Filters an array with sums in `C`, by transforms where these are faster.
+    fn run_floats<C: Float, I: Value, O: Value>(
+        &self,
+        input: &[I],
+        output: &mut [O],
+        order: &Order,
+    ) {
+        let Some(blocks) = self.transformed::<C, O>(order) else {
+            return self.run_in::<C, I, O>(input, output, |stage, at| stage.sums(order, at));
+        };
+        let chain = self.chain::<C>(|stage, _| Box::new(Transformed::new(stage, blocks)), false);
+        Self::run_chain(input, output, &chain, blocks.results);
+    }
+
+    /// The blocks by whose transforms the filter is faster.
+    fn transformed<C: Float, O: Value>(&self, order: &Order) -> Option<Blocks> {
+        let [stage] = &self.stages[..] else { return None };
+        if *order != Order::Any || O::LARGEST.is_some() || stage.is_mean() {
+            return None;
+        }
+        let stage = Moved::new(stage, self.step, false);
+        let [arrays, extents @ ..] = self.extents;
+        fourier::blocks::<C>(&stage, extents, arrays)
     }
 
     /// Filters an array with sums in `C`, which are made of each stage and its number.
@@ -122,11 +145,21 @@ impl Filter {
         sums: impl Fn(&Moved, usize) -> Box<dyn Sums<C>>,
     ) {
         let chain = self.chain(sums, O::LARGEST.is_some());
+        let tile = tile::tile(chain.extents, chain.reach, size_of::<C>(), self.taps());
+        Self::run_chain(input, output, &chain, tile);
+    }
+
+    /// Filters an array block by block.
+    fn run_chain<C: Number, I: Value, O: Value>(
+        input: &[I],
+        output: &mut [O],
+        chain: &Chain<C>,
+        tile: [usize; 3],
+    ) {
         let size: usize = chain.extents.iter().product();
         if size == 0 {
             return;
         }
-        let tile = tile::tile(chain.extents, chain.reach, size_of::<C>(), self.taps());
         let both = input.par_chunks(size).zip(output.par_chunks_mut(size));
         both.for_each(|(input, output)| {
             let rows: &dyn Rows<C> = &input;

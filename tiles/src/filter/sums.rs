@@ -8,6 +8,27 @@ use crate::window::Window;
 pub trait Sums<C>: Send + Sync {
     /// See [`Window::rows`].
     fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, ahead: usize, to: &mut [&mut [C]]);
+
+    /// Computes planes of `height` rows, of a block whose planes are those that the sums read.
+    fn planes(
+        &self,
+        planes: &[&[C]],
+        pitch: usize,
+        origin: usize,
+        ahead: usize,
+        height: usize,
+        to: &mut [&mut [C]],
+    ) {
+        let above = planes.len() - to.len() / height;
+        for (z, to) in to.chunks_mut(height).enumerate() {
+            self.rows(&planes[z..=z + above], pitch, origin, ahead, to);
+        }
+    }
+
+    /// Whether a block should not be computed by a few rows at a time.
+    fn is_of_blocks(&self) -> bool {
+        false
+    }
 }
 
 impl<C: Storage> Sums<C> for Window<C> {

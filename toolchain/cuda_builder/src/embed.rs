@@ -2,7 +2,7 @@
 //! The whole of a build script: kernels for several chips, where the program finds them.
 
 use crate::environment::is_clippy;
-use crate::{BuildError, Chip, CudaBuilder};
+use crate::{BuildError, Chip, CudaBuilder, DebugInfo};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::fmt::Write as _;
@@ -56,6 +56,34 @@ fn try_embed(krate: &Path, chips: &[Chip], reason: &str) -> Result<(), BuildErro
     }
     let list = out.join("kernels.rs");
     std::fs::write(&list, format!("({compiler:?}, &[\n{code}])\n")).map_err(BuildError::io(list))
+}
+
+/// Compiles the kernels of the crate in folder `krate` with their lines, for `cuda_sim::module!`, which runs this PTX in
+/// the emulator. A build script says so beside [`embed`].
+///
+/// In `OUT_DIR` it leaves the PTX and `lines.rs`, a Rust expression of the type `Result<&str, &str>`: the PTX, or why there
+/// is none.
+pub fn embed_lines(krate: impl AsRef<Path>, chip: Chip) {
+    if let Err(error) = try_embed_lines(krate.as_ref(), chip) {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
+
+fn try_embed_lines(krate: &Path, chip: Chip) -> Result<(), BuildError> {
+    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(BuildError::NoTargetDir)?;
+    let (ptx, list) = (out.join(format!("{chip}.lines.ptx")), out.join("lines.rs"));
+    let builder = CudaBuilder::new(krate).arch(chip).debug(DebugInfo::LineTables).copy_to(&ptx);
+    let code = match if is_clippy() { None } else { Some(builder.build()) } {
+        None => "Err(\"clippy compiles no kernels\")".to_owned(),
+        Some(Ok(_)) => format!("Ok(include_str!({ptx:?}))"),
+        Some(Err(reason @ BuildError::NoCompiler { .. })) => {
+            println!("cargo::warning=built without GPU kernels: {reason}");
+            format!("Err({:?})", reason.to_string())
+        }
+        Some(Err(reason)) => return Err(reason),
+    };
+    std::fs::write(&list, code + "\n").map_err(BuildError::io(list))
 }
 
 /// Compresses a file and gives the path of what it leaves beside it.

@@ -19,5 +19,5 @@ pub use compiler::Compiler;
 pub use cuda_chip::Chip;
 /// rust-cuda's name of a chip: `NvvmArch::Compute80`.
 pub use cuda_chip::Chip as NvvmArch;
-pub use embed::{embed, embed_or};
+pub use embed::{embed, embed_lines, embed_or};
 pub use error::BuildError;

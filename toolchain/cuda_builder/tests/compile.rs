@@ -169,7 +169,7 @@ fn a_program_with_kernels_compiles_itself(krate: &Path, target: &Path) {
     let host = format!(
         "{}\n[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\n\
          of-the-host = {{ path = \"host\" }}\n\
-         [build-dependencies]\ncuda_builder = {{ path = {:?} }}\n",
+         [build-dependencies]\ncuda_builder = {{ package = \"cuda_builder_rustc\", path = {:?} }}\n",
         MANIFEST.replace("[workspace]", ""),
         env!("CARGO_MANIFEST_DIR"),
     );

@@ -103,7 +103,7 @@ fn write(krate: &Path, kernels: &str) {
     let manifest = format!(
         "[package]\nname = \"like-rust-cuda\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
          [lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n[features]\nextra = []\n\
-         [dependencies]\ncuda_std = {{ path = {cuda_std:?} }}\n[workspace]\n"
+         [dependencies]\ncuda_std = {{ package = \"cuda_std_rustc\", path = {cuda_std:?} }}\n[workspace]\n"
     );
     std::fs::create_dir_all(krate.join("src")).unwrap();
     std::fs::write(krate.join("Cargo.toml"), manifest).unwrap();

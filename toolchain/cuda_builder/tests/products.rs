@@ -77,7 +77,7 @@ fn all_products_are_instructions_of_hopper_alone() {
     let toolchain = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let manifest = format!(
         "[package]\nname = \"products\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
-         [dependencies]\ncuda_std = {{ path = {:?} }}\n[workspace]\n",
+         [dependencies]\ncuda_std = {{ package = \"cuda_std_rustc\", path = {:?} }}\n[workspace]\n",
         toolchain.join("cuda_std")
     );
     std::fs::write(krate.join("Cargo.toml"), manifest).unwrap();

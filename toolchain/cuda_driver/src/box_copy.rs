@@ -2,11 +2,11 @@
 //! Copies of boxes of bytes, queued on a stream: rows at a pitch, and planes of them, within one GPU or
 //! from one to another.
 
-use crate::call::{CallError, check};
+use crate::call::CallError;
+use crate::context::Context;
 use crate::peer::copy_peer;
-use cust::context::Context;
-use cust::stream::Stream;
-use cust::sys::{self, CUmemorytype};
+use crate::stream::Stream;
+use crate::sys::{self, Memcpy3d, Side3d};
 use std::ptr;
 
 /// How large a box is.
@@ -61,29 +61,23 @@ pub unsafe fn copy_box(
 /// As [`copy_box`], from a box of one context to a box of another, or of the same.
 ///
 /// ```no_run
-/// use cuda_driver::cust::context::{Context, CurrentContext};
-/// use cuda_driver::cust::{device::Device, memory::DeviceBuffer};
-/// use cuda_driver::{BoxExtent, BoxPlace, copy_box_peer, enable_access, non_blocking_stream};
+/// use cuda_driver::{Allocation, BoxExtent, BoxPlace, Context, Device, Stream, copy_box_peer, enable_access};
 ///
-/// cuda_driver::cust::init(cuda_driver::cust::CudaFlags::empty())?;
-/// let first = Context::new(Device::get_device(0)?)?;
-/// let second = Context::new(Device::get_device(1)?)?; // The current one.
-/// let there = DeviceBuffer::<u8>::zeroed(4096)?;
-/// CurrentContext::set_current(&first)?;
-/// let here = DeviceBuffer::<u8>::zeroed(4096)?;
+/// let first = Context::new(Device::nth(0)?)?;
+/// let second = Context::new(Device::nth(1)?)?; // The current one.
+/// let there = Allocation::zeroed(4096)?;
+/// first.make_current()?;
+/// let here = Allocation::zeroed(4096)?;
 /// enable_access(&second)?;
 ///
-/// let place = |buffer: &DeviceBuffer<u8>| BoxPlace {
-///     address: buffer.as_device_ptr().as_raw(),
-///     row_pitch: 64,
-///     plane_pitch: 1024,
-/// };
+/// let place =
+///     |memory: &Allocation| BoxPlace { address: memory.address(), row_pitch: 64, plane_pitch: 1024 };
 /// let extent = BoxExtent { width: 16, rows: 8, planes: 4 };
-/// let stream = non_blocking_stream(0)?;
-/// // SAFETY: both boxes lie in their buffers, which nobody uses before the stream is done.
+/// let stream = Stream::non_blocking(0)?;
+/// // SAFETY: both boxes lie in their memories, which nobody uses before the stream is done.
 /// unsafe { copy_box_peer(extent, (place(&here), &first), (place(&there), &second), &stream)? };
 /// stream.synchronize()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), cuda_driver::CallError>(())
 /// ```
 ///
 /// # Errors
@@ -185,29 +179,32 @@ unsafe fn queue(
                     copy_peer(to, to_context, from, from_context, extent.width, stream)
                 }
                 None => {
-                    let (from, to, stream) = (from.address, to.address, stream.as_inner());
-                    let status = sys::cuMemcpyDtoDAsync_v2(to, from, extent.width, stream);
-                    check("cuMemcpyDtoDAsync_v2", status as u32)
+                    let (from, to, stream) = (from.address, to.address, stream.as_raw());
+                    sys::cuMemcpyDtoDAsync_v2(to, from, extent.width, stream)
                 }
             }
         };
     }
-    match contexts {
-        Some((from_context, to_context)) => {
-            let copy = sys::CUDA_MEMCPY3D_PEER {
-                srcContext: from_context.as_raw(),
-                dstContext: to_context.as_raw(),
-                ..between_contexts(extent, from, to)
-            };
-            // SAFETY: as the caller promises; `copy` outlives the call.
-            let status = unsafe { sys::cuMemcpy3DPeerAsync(&copy, stream.as_inner()) };
-            check("cuMemcpy3DPeerAsync", status as u32)
-        }
-        None => {
-            let copy = within_context(extent, from, to);
-            // SAFETY: as the caller promises; `copy` outlives the call.
-            let status = unsafe { sys::cuMemcpy3DAsync_v2(&copy, stream.as_inner()) };
-            check("cuMemcpy3DAsync_v2", status as u32)
+    let [from_context, to_context] =
+        contexts.map_or([ptr::null_mut(); 2], |(from, to)| [from.as_raw(), to.as_raw()]);
+    let side = |place: BoxPlace, context| Side3d {
+        offsets_and_level: [0; 4],
+        memory: sys::DEVICE,
+        host: ptr::null(),
+        device: place.address,
+        array: ptr::null_mut(),
+        context,
+        pitch: place.row_pitch,
+        height: height(extent, place),
+    };
+    let BoxExtent { width, rows, planes } = extent;
+    let (from, to) = (side(from, from_context), side(to, to_context));
+    let copy = Memcpy3d { from, to, width, rows, planes };
+    // SAFETY: as the caller promises; `copy` outlives the call.
+    unsafe {
+        match contexts {
+            Some(_) => sys::cuMemcpy3DPeerAsync(&copy, stream.as_raw()),
+            None => sys::cuMemcpy3DAsync_v2(&copy, stream.as_raw()),
         }
     }
 }
@@ -215,46 +212,6 @@ unsafe fn queue(
 /// How many rows lie from one plane to the next.
 fn height(extent: BoxExtent, place: BoxPlace) -> usize {
     if extent.planes > 1 { place.plane_pitch / place.row_pitch } else { extent.rows }
-}
-
-macro_rules! memcpy {
-    ($type:ident { $($own:ident),* }, $extent:expr, $from:expr, $to:expr) => {
-        sys::$type {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcZ: 0,
-            srcLOD: 0,
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            srcHost: ptr::null(),
-            srcDevice: $from.address,
-            srcArray: ptr::null_mut(),
-            srcPitch: $from.row_pitch,
-            srcHeight: height($extent, $from),
-            dstXInBytes: 0,
-            dstY: 0,
-            dstZ: 0,
-            dstLOD: 0,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            dstHost: ptr::null_mut(),
-            dstDevice: $to.address,
-            dstArray: ptr::null_mut(),
-            dstPitch: $to.row_pitch,
-            dstHeight: height($extent, $to),
-            WidthInBytes: $extent.width,
-            Height: $extent.rows,
-            Depth: $extent.planes,
-            $($own: ptr::null_mut(),)*
-        }
-    };
-}
-
-fn within_context(extent: BoxExtent, from: BoxPlace, to: BoxPlace) -> sys::CUDA_MEMCPY3D {
-    memcpy!(CUDA_MEMCPY3D { reserved0, reserved1 }, extent, from, to)
-}
-
-/// Its contexts still to be set.
-fn between_contexts(extent: BoxExtent, from: BoxPlace, to: BoxPlace) -> sys::CUDA_MEMCPY3D_PEER {
-    memcpy!(CUDA_MEMCPY3D_PEER { srcContext, dstContext }, extent, from, to)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use cuda_kernel::{Slice, SliceMut};
 use std::marker::PhantomData;
 
-/// Values in the memory of a GPU, from [`Gpu::upload`] or [`Gpu::zeros`]. Dropping it frees them once the
+/// Values in the memory of a GPU, from [`Gpu::upload`], [`Gpu::zeros`] or [`Gpu::uninit`]. Dropping it frees them once the
 /// work before is done.
 #[derive(Debug)]
 pub struct Buffer<'gpu, T> {
@@ -37,10 +37,19 @@ impl Gpu {
         buffer.clear()?;
         Ok(buffer)
     }
+
+    /// As many values on the GPU, of any bits, for a kernel to write: what reads them before is found by
+    /// compute-sanitizer's `initcheck`.
+    ///
+    /// # Errors
+    /// There is not enough memory, or a kernel before failed.
+    pub fn uninit<T: Pod>(&self, count: usize) -> Result<Buffer<'_, T>, Error> {
+        Buffer::allocate(self, count)
+    }
 }
 
 impl<'gpu, T: Pod> Buffer<'gpu, T> {
-    /// Memory for `len` values with whatever is there: write to it before it leaves this module.
+    /// Memory for `len` values with whatever is there.
     fn allocate(gpu: &'gpu Gpu, len: usize) -> Result<Self, Error> {
         let mut address = 0;
         // SAFETY: `address` is writable. The driver refuses to allocate nothing.

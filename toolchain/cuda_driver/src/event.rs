@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events that order the work of streams, also of several GPUs and threads. `cust`'s own can be waited
-//! for once only: `Stream::wait_event` takes and destroys them.
+//! Events that order the work of streams, also of several GPUs and threads, and that take its time.
 
-use crate::call::{CallError, check};
-use cust::stream::Stream;
-use cust::sys;
+use crate::api::Handle;
+use crate::call::CallError;
+use crate::stream::Stream;
+use crate::sys;
 use std::ptr;
 
 /// `CU_EVENT_DISABLE_TIMING`.
@@ -12,8 +12,8 @@ const DISABLE_TIMING: u32 = 2;
 /// `CUDA_ERROR_NOT_READY`.
 const NOT_READY: u32 = 600;
 
-/// A point in a stream's work that other streams can wait for. It may be recorded again and again, and
-/// takes no times, which makes it cheap. Threads may share it.
+/// A point in a stream's work that other streams and threads can wait for. It may be recorded again and again. Threads may
+/// share it.
 ///
 /// Dropping it destroys it once the work recorded is done; drop it before the last share of its context.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct StreamEvent(StreamEventHandle);
 
 /// Names a [`StreamEvent`] without owning it: a plain value to send to other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StreamEventHandle(sys::CUevent);
+pub struct StreamEventHandle(Handle);
 
 // SAFETY: the driver's functions on events may be called from any thread.
 unsafe impl Send for StreamEventHandle {}
@@ -29,16 +29,47 @@ unsafe impl Send for StreamEventHandle {}
 unsafe impl Sync for StreamEventHandle {}
 
 impl StreamEvent {
-    /// An event of the calling thread's current context, not recorded yet.
+    /// An event of the calling thread's current context, not recorded yet. It takes no time, which makes it cheap.
     ///
     /// # Errors
     /// No context is current, or the driver refuses.
     pub fn new() -> Result<Self, CallError> {
+        Self::with(DISABLE_TIMING)
+    }
+
+    /// An event that takes the time when the GPU comes to it.
+    ///
+    /// # Errors
+    /// As [`StreamEvent::new`].
+    pub fn timed() -> Result<Self, CallError> {
+        Self::with(0)
+    }
+
+    fn with(flags: u32) -> Result<Self, CallError> {
         let mut event = ptr::null_mut();
         // SAFETY: `event` is writable; `Drop` destroys it.
-        let status = unsafe { sys::cuEventCreate(&mut event, DISABLE_TIMING) };
-        check("cuEventCreate", status as u32)?;
+        unsafe { sys::cuEventCreate(&mut event, flags)? };
         Ok(Self(StreamEventHandle(event)))
+    }
+
+    /// Waits until the work is done behind which it was recorded last.
+    ///
+    /// # Errors
+    /// Work before failed.
+    pub fn synchronize(&self) -> Result<(), CallError> {
+        // SAFETY: the event lives as long as `self`.
+        unsafe { sys::cuEventSynchronize(self.0.0) }
+    }
+
+    /// How long the GPU took from an earlier event to this one, in milliseconds. Both are timed, and it has come to both.
+    ///
+    /// # Errors
+    /// One of them takes no time, or the GPU has not come to it.
+    pub fn milliseconds_since(&self, earlier: &Self) -> Result<f32, CallError> {
+        let mut milliseconds = 0.0;
+        // SAFETY: both events live; `milliseconds` is writable.
+        unsafe { sys::cuEventElapsedTime(&mut milliseconds, earlier.0.0, self.0.0)? };
+        Ok(milliseconds)
     }
 
     /// Names it for other threads.
@@ -54,8 +85,7 @@ impl StreamEvent {
     /// The stream is of another context, or the driver refuses.
     pub fn record(&self, stream: &Stream) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`, the stream as long as it is borrowed.
-        let status = unsafe { sys::cuEventRecord(self.0.0, stream.as_inner()) };
-        check("cuEventRecord", status as u32)
+        unsafe { sys::cuEventRecord(self.0.0, stream.as_raw()) }
     }
 
     /// Lets all work that `stream` is given from now on wait until the work is done behind which the event
@@ -78,8 +108,7 @@ impl StreamEvent {
     /// `stream` is a stream that exists, as CUDA numbers it; 0 is the default stream.
     pub unsafe fn record_in(&self, stream: u64) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`, the stream as the caller promises.
-        let status = unsafe { sys::cuEventRecord(self.0.0, foreign(stream)) };
-        check("cuEventRecord", status as u32)
+        unsafe { sys::cuEventRecord(self.0.0, foreign(stream)) }
     }
 
     /// As [`StreamEvent::wait_on`], of a stream that another library made.
@@ -91,8 +120,7 @@ impl StreamEvent {
     /// As of [`StreamEvent::record_in`].
     pub unsafe fn hold(&self, stream: u64) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`, the stream as the caller promises.
-        let status = unsafe { sys::cuStreamWaitEvent(foreign(stream), self.0.0, 0) };
-        check("cuStreamWaitEvent", status as u32)
+        unsafe { sys::cuStreamWaitEvent(foreign(stream), self.0.0, 0) }
     }
 
     /// Whether the work is done behind which it was recorded last; also if it never was.
@@ -106,7 +134,7 @@ impl StreamEvent {
 }
 
 /// A stream of another library by its number, which is the address that the driver gave it.
-fn foreign(stream: u64) -> sys::CUstream {
+fn foreign(stream: u64) -> Handle {
     ptr::with_exposed_provenance_mut(stream as usize)
 }
 
@@ -134,8 +162,7 @@ impl StreamEventHandle {
     pub unsafe fn wait_on(self, stream: &Stream) -> Result<(), CallError> {
         // SAFETY: the event lives, as the caller promises, and the stream as long as it is borrowed; the
         // flags must be 0.
-        let status = unsafe { sys::cuStreamWaitEvent(stream.as_inner(), self.0, 0) };
-        check("cuStreamWaitEvent", status as u32)
+        unsafe { sys::cuStreamWaitEvent(stream.as_raw(), self.0, 0) }
     }
 
     /// As [`StreamEvent::is_done`].
@@ -147,12 +174,10 @@ impl StreamEventHandle {
     /// The [`StreamEvent`] lives until this returns.
     pub unsafe fn is_done(self) -> Result<bool, CallError> {
         // SAFETY: the event lives, as the caller promises.
-        let status = unsafe { sys::cuEventQuery(self.0) } as u32;
-        if status == NOT_READY {
-            return Ok(false);
+        match unsafe { sys::cuEventQuery(self.0) } {
+            Err(error) if error.status == NOT_READY => Ok(false),
+            asked => asked.map(|()| true),
         }
-        check("cuEventQuery", status)?;
-        Ok(true)
     }
 }
 

@@ -1,52 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches in a stream: after the one before, or overlapping it.
 
-use crate::call::{CallError, check};
+use crate::call::CallError;
 use crate::extents::Extents;
+use crate::function::Function;
 use crate::load::function;
-use cust::function::Function;
-use cust::stream::Stream;
-use cust::sys::{self, CUfunction_attribute};
+use crate::stream::Stream;
+use crate::sys::{self, LaunchAttribute, LaunchConfig};
 use std::ffi::c_void;
 use std::ptr;
-
-/// `CUlaunchAttribute` for programmatic stream serialization.
-#[repr(C, align(8))]
-struct Attribute {
-    id: u32,
-    padding: u32,
-    value: [u32; 16],
-}
 
 const COOPERATIVE: u32 = 2;
 const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
 
-impl Attribute {
-    /// The attribute of this number, whose value is the integer 1.
-    fn on(id: u32) -> Self {
-        let mut value = [0; 16];
-        value[0] = 1;
-        Self { id, padding: 0, value }
-    }
+/// The attribute of this number, whose value is the integer 1.
+fn on(id: u32) -> LaunchAttribute {
+    let mut value = [0; 16];
+    value[0] = 1;
+    LaunchAttribute { id, padding: 0, value }
 }
-
-/// `CUlaunchConfig`.
-#[repr(C)]
-struct LaunchConfig {
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-    stream: sys::CUstream,
-    attributes: *const Attribute,
-    attribute_count: u32,
-}
-
-type LaunchEx = unsafe extern "C" fn(
-    *const LaunchConfig,
-    sys::CUfunction,
-    *mut *mut c_void,
-    *mut *mut c_void,
-) -> u32;
 
 /// Launches a kernel that may start while the launch before it in the stream still runs, up to its
 /// `cuda_std::grid::wait_for_previous`. One that was compiled for chips before sm_90 cannot wait, and a
@@ -97,28 +69,24 @@ unsafe fn launch(
     parameters: &mut [*mut c_void],
     cooperative: bool,
 ) -> Result<(), CallError> {
-    let launch_ex = if waits(kernel)? { function(c"cuLaunchKernelEx") } else { None };
-    let Some(launch_ex) = launch_ex else {
+    if !waits(kernel)? || function(c"cuLaunchKernelEx").is_none() {
         // SAFETY: as the caller promises.
         return unsafe { in_order(kernel, extents, stream, parameters, cooperative) };
-    };
+    }
     let Extents { blocks, threads, shared_bytes } = extents;
-    let attributes = [Attribute::on(PROGRAMMATIC_STREAM_SERIALIZATION), Attribute::on(COOPERATIVE)];
+    let attributes = [on(PROGRAMMATIC_STREAM_SERIALIZATION), on(COOPERATIVE)];
     let config = LaunchConfig {
         grid: [blocks, 1, 1],
         block: [threads, 1, 1],
         shared_bytes,
-        stream: stream.as_inner(),
+        stream: stream.as_raw(),
         attributes: attributes.as_ptr(),
         attribute_count: if cooperative { 2 } else { 1 },
     };
-    // SAFETY: the driver function of this name has this signature; the configuration outlives the
-    // call; the rest is as the caller promises.
-    let status = unsafe {
-        let launch: LaunchEx = std::mem::transmute(launch_ex);
-        launch(&config, kernel.to_raw(), parameters.as_mut_ptr(), ptr::null_mut())
-    };
-    check("cuLaunchKernelEx", status)
+    // SAFETY: the configuration outlives the call; the rest is as the caller promises.
+    unsafe {
+        sys::cuLaunchKernelEx(&config, kernel.as_raw(), parameters.as_mut_ptr(), ptr::null_mut())
+    }
 }
 
 /// Launches a kernel that starts when the launch before it in the stream has ended.
@@ -150,12 +118,11 @@ unsafe fn in_order(
     parameters: &mut [*mut c_void],
     cooperative: bool,
 ) -> Result<(), CallError> {
-    let (kernel, stream, parameters) =
-        (kernel.to_raw(), stream.as_inner(), parameters.as_mut_ptr());
+    let (kernel, stream, parameters) = (kernel.as_raw(), stream.as_raw(), parameters.as_mut_ptr());
     // SAFETY: as the caller promises.
-    let (call, status) = unsafe {
+    unsafe {
         if cooperative {
-            let status = sys::cuLaunchCooperativeKernel(
+            sys::cuLaunchCooperativeKernel(
                 kernel,
                 blocks,
                 1,
@@ -166,11 +133,10 @@ unsafe fn in_order(
                 shared_bytes,
                 stream,
                 parameters,
-            );
-            ("cuLaunchCooperativeKernel", status)
+            )
         } else {
             let extra = ptr::null_mut();
-            let status = sys::cuLaunchKernel(
+            sys::cuLaunchKernel(
                 kernel,
                 blocks,
                 1,
@@ -182,21 +148,14 @@ unsafe fn in_order(
                 stream,
                 parameters,
                 extra,
-            );
-            ("cuLaunchKernel", status)
+            )
         }
-    };
-    check(call, status as u32)
+    }
 }
 
 /// Whether `cuda_std::grid::wait_for_previous` means something in a kernel: whether its PTX is for sm_90
 /// or later.
 fn waits(kernel: &Function) -> Result<bool, CallError> {
-    const SM_90: i32 = 90;
-    let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
-    let mut version = 0;
-    // SAFETY: the handle is valid as long as the module that `kernel` borrows; `version` is writable.
-    let status = unsafe { sys::cuFuncGetAttribute(&mut version, attribute, kernel.to_raw()) };
-    check("cuFuncGetAttribute", status as u32)?;
-    Ok(version >= SM_90)
+    const SM_90: u32 = 90;
+    Ok(kernel.ptx_version()? >= SM_90)
 }

@@ -5,11 +5,11 @@
 //! for every thread and library of the process, and may be lent to any thread. Addresses are unique in
 //! the process: an address says by itself on which GPU it lies.
 
-use crate::call::{CallError, check};
-use cust::context::Context;
-use cust::device::Device;
-use cust::stream::Stream;
-use cust::sys;
+use crate::call::CallError;
+use crate::context::Context;
+use crate::device::Device;
+use crate::stream::Stream;
+use crate::sys;
 
 /// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`.
 const ALREADY_ENABLED: u32 = 704;
@@ -26,8 +26,7 @@ pub fn can_access(from: Device, to: Device) -> Result<bool, CallError> {
     }
     let mut can = 0;
     // SAFETY: `can` is writable; an unknown device is an error of the call.
-    let status = unsafe { sys::cuDeviceCanAccessPeer(&mut can, from.as_raw(), to.as_raw()) };
-    check("cuDeviceCanAccessPeer", status as u32)?;
+    unsafe { sys::cuDeviceCanAccessPeer(&mut can, from.as_raw(), to.as_raw())? };
     Ok(can != 0)
 }
 
@@ -40,14 +39,15 @@ pub fn can_access(from: Device, to: Device) -> Result<bool, CallError> {
 pub fn enable_access(peer: &Context) -> Result<(), CallError> {
     let mut current = std::ptr::null_mut();
     // SAFETY: `current` is writable.
-    let status = unsafe { sys::cuCtxGetCurrent(&mut current) };
-    check("cuCtxGetCurrent", status as u32)?;
+    unsafe { sys::cuCtxGetCurrent(&mut current)? };
     if current == peer.as_raw() {
         return Ok(());
     }
     // SAFETY: `peer` is retained as long as it is borrowed; the flags must be 0.
-    let status = unsafe { sys::cuCtxEnablePeerAccess(peer.as_raw(), 0) } as u32;
-    if status == ALREADY_ENABLED { Ok(()) } else { check("cuCtxEnablePeerAccess", status) }
+    match unsafe { sys::cuCtxEnablePeerAccess(peer.as_raw(), 0) } {
+        Err(error) if error.status == ALREADY_ENABLED => Ok(()),
+        enabled => enabled,
+    }
 }
 
 /// Queues a copy of `bytes` bytes from an address of one context to an address of another, or of the
@@ -72,15 +72,13 @@ pub unsafe fn copy_peer(
         return Ok(());
     }
     let (to_context, from_context) = (to_context.as_raw(), from_context.as_raw());
-    let stream = stream.as_inner();
+    let stream = stream.as_raw();
     // SAFETY: as the caller promises; the contexts are retained as long as they are borrowed.
-    let (call, status) = unsafe {
+    unsafe {
         if to_context == from_context {
-            ("cuMemcpyDtoDAsync_v2", sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream))
+            sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream)
         } else {
-            let status = sys::cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream);
-            ("cuMemcpyPeerAsync", status)
+            sys::cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream)
         }
-    };
-    check(call, status as u32)
+    }
 }

@@ -1,34 +1,74 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Streams that run beside everything else. `cust::stream::Stream::new` drops the flag for that, without
-//! a word: its streams wait for whatever the default stream does, and that for them.
+//! Streams: queues of work that a GPU does in order.
 
-use crate::call::{CallError, check};
-use cust::stream::Stream;
-use cust::sys;
+use crate::api::Handle;
+use crate::call::CallError;
+use crate::sys;
 use std::ptr;
 
+/// `CU_STREAM_DEFAULT`.
+const BLOCKING: u32 = 0;
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
 
-/// A stream of the calling thread's current context that the default stream does not hold up, nor it that
-/// one: synchronous copies and fills, which the driver does there, have to be waited for
-/// (`CurrentContext::synchronize`), and wait for nothing on this stream.
-///
-/// Of two streams whose work waits, the one of the lower `priority` goes first; 0 is that of every other
-/// stream, `CurrentContext::get_stream_priority_range` says how low it goes, and what is beyond counts
-/// as the end of that range. Copies have no priorities.
-///
-/// # Errors
-/// No context is current, or the driver refuses.
-pub fn non_blocking_stream(priority: i32) -> Result<Stream, CallError> {
-    let mut stream: sys::CUstream = ptr::null_mut();
-    // SAFETY: `stream` is writable; the `Stream` below destroys it.
-    let status = unsafe { sys::cuStreamCreateWithPriority(&mut stream, NON_BLOCKING, priority) };
-    check("cuStreamCreateWithPriority", status as u32)?;
-    const {
-        assert!(size_of::<Stream>() == size_of::<sys::CUstream>(), "a `Stream` is its handle");
+/// A stream of work. Dropping it lets what is queued go on.
+#[derive(Debug)]
+pub struct Stream(Handle);
+
+// SAFETY: the driver's functions on streams may be called from any thread.
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// A stream of the calling thread's current context that waits for what the default stream has been given before, and
+    /// that one for this.
+    ///
+    /// Of two streams whose work waits, the one of the lower `priority` goes first; 0 is that of every other stream,
+    /// [`crate::stream_priorities`] says how low it goes, and what is beyond counts as the end of that range. Copies have no
+    /// priorities.
+    ///
+    /// # Errors
+    /// No context is current, or the driver refuses.
+    pub fn new(priority: i32) -> Result<Self, CallError> {
+        Self::with(BLOCKING, priority)
     }
-    // SAFETY: a `Stream` is a struct of one field, the handle, which fills it; it owns the handle from now
-    // on, as if it had made it itself.
-    Ok(unsafe { std::mem::transmute::<sys::CUstream, Stream>(stream) })
+
+    /// A stream that the default stream does not hold up, nor it that one: synchronous copies and fills, which the driver
+    /// does there, have to be waited for ([`crate::synchronize`]), and wait for nothing on this stream.
+    ///
+    /// # Errors
+    /// As [`Stream::new`].
+    pub fn non_blocking(priority: i32) -> Result<Self, CallError> {
+        Self::with(NON_BLOCKING, priority)
+    }
+
+    fn with(flags: u32, priority: i32) -> Result<Self, CallError> {
+        let mut stream = ptr::null_mut();
+        // SAFETY: `stream` is writable; `Drop` destroys it.
+        unsafe { sys::cuStreamCreateWithPriority(&mut stream, flags, priority)? };
+        Ok(Self(stream))
+    }
+
+    /// Waits until all that it has been given is done.
+    ///
+    /// # Errors
+    /// Some of it failed.
+    pub fn synchronize(&self) -> Result<(), CallError> {
+        // SAFETY: the stream lives.
+        unsafe { sys::cuStreamSynchronize(self.0) }
+    }
+
+    /// The driver's handle (`CUstream`, which is `cudaStream_t`).
+    #[must_use]
+    pub fn as_raw(&self) -> Handle {
+        self.0
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: created in `new`, destroyed nowhere else. There is nobody to tell of an error.
+        let _ = unsafe { sys::cuStreamDestroy_v2(self.0) };
+    }
 }

@@ -32,6 +32,13 @@ pub trait DeviceAddress {
     fn address(self) -> u64;
 }
 
+/// As [`crate::Allocation::address`] returns it.
+impl DeviceAddress for u64 {
+    fn address(self) -> u64 {
+        self
+    }
+}
+
 /// As [`crate::Buffer::as_ptr`] returns it.
 impl<T> DeviceAddress for *const T {
     fn address(self) -> u64 {
@@ -139,7 +146,7 @@ pub enum TensorMapError {
     Driver(#[from] CallError),
 }
 
-/// `cuTensorMapEncodeTiled`, newer than `cust_raw`.
+/// `cuTensorMapEncodeTiled`, which drivers before CUDA 12 lack.
 type Encode = unsafe extern "C" fn(
     map: *mut TensorMap,
     element: u32,

@@ -3,8 +3,7 @@
 //! process.
 #![allow(unsafe_code, reason = "calls a driver function directly")]
 
-use cuda_driver::cust::{CudaFlags, error::CudaError, init, sys};
-use cuda_driver::{Gpu, StreamEvent, is_loaded, load, non_blocking_stream};
+use cuda_driver::{Device, Gpu, Stream, StreamEvent, is_loaded, load};
 
 #[test]
 fn calls_fail_cleanly_without_a_driver() {
@@ -16,16 +15,22 @@ fn calls_fail_cleanly_without_a_driver() {
         assert_eq!(load().unwrap_err().to_string(), text, "the first answer stays");
         assert_eq!(Gpu::open().unwrap_err().to_string(), text);
 
-        // SAFETY: `cuInit` has no precondition.
-        let status = unsafe { sys::cuInit(0) };
-        assert_eq!(status as u32, 34);
-        let error = init(CudaFlags::empty()).unwrap_err();
-        assert!(error.to_string().contains("driver is not loaded"), "{error}");
-        assert_eq!(error, CudaError::UnknownError, "cust has no name of its own for 34");
+        #[cfg(feature = "cust")]
+        {
+            use cuda_driver::cust::{CudaFlags, error::CudaError, init, sys};
+            // SAFETY: `cuInit` has no precondition.
+            let status = unsafe { sys::cuInit(0) };
+            assert_eq!(status as u32, 34);
+            let error = init(CudaFlags::empty()).unwrap_err();
+            assert!(error.to_string().contains("driver is not loaded"), "{error}");
+            assert_eq!(error, CudaError::UnknownError, "cust has no name of its own for 34");
+        }
+        let error = Device::count().unwrap_err();
+        assert_eq!((error.call, error.status), ("cuInit", 34));
         let error = StreamEvent::new().unwrap_err().to_string();
         let rest = "failed with CUDA error 34: the CUDA driver is not loaded";
         assert_eq!(error, format!("cuEventCreate {rest}"));
-        let error = non_blocking_stream(0).unwrap_err().to_string();
+        let error = Stream::non_blocking(0).unwrap_err().to_string();
         assert_eq!(error, format!("cuStreamCreateWithPriority {rest}"));
     } else {
         assert!(is_loaded());

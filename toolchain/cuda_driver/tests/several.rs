@@ -4,13 +4,9 @@
 //! process.
 #![allow(unsafe_code, reason = "queues copies, and asks the library")]
 
-use cuda_driver::cust::context::{Context, CurrentContext};
-use cuda_driver::cust::device::Device;
-use cuda_driver::cust::stream::Stream;
-use cuda_driver::cust::{CudaFlags, init};
 use cuda_driver::{
-    BoxExtent, BoxPlace, StreamEvent, can_access, copy_box, copy_box_peer, copy_peer,
-    enable_access, non_blocking_stream,
+    BoxExtent, BoxPlace, Context, Device, Stream, StreamEvent, can_access, copy_box, copy_box_peer,
+    copy_peer, enable_access,
 };
 use std::process::Command;
 
@@ -45,26 +41,26 @@ fn calls_reach_the_driver_with_their_arguments() {
 #[test]
 #[ignore = "started by the test above"]
 fn in_a_process_with_the_stand_in() {
-    init(CudaFlags::empty()).unwrap();
-    let error = non_blocking_stream(0).unwrap_err();
+    assert!(Device::count().unwrap() > 0);
+    let error = Stream::non_blocking(0).unwrap_err();
     assert_eq!((error.call, error.status), ("cuStreamCreateWithPriority", 201));
     assert_eq!(StreamEvent::new().unwrap_err().call, "cuEventCreate");
     calls();
 
-    let devices = [0, 1].map(|ordinal| Device::get_device(ordinal).unwrap());
+    let devices = [0, 1].map(|ordinal| Device::nth(ordinal).unwrap());
     let [first, second] = devices.map(|device| Context::new(device).unwrap());
     assert_ne!(first.as_raw(), second.as_raw());
     let ways = [(0, 0), (0, 1), (1, 0)].map(|(a, b)| can_access(devices[a], devices[b]));
     assert_eq!(ways, [Ok(true), Ok(true), Ok(false)]);
 
-    CurrentContext::set_current(&first).unwrap();
+    first.make_current().unwrap();
     for peer in [&first, &second, &second] {
         enable_access(peer).unwrap();
     }
     assert_eq!(calls(), "enable 0xc1 0\nenable 0xc1 0\n");
 
-    let stream = non_blocking_stream(-2).unwrap();
-    let name = stream.as_inner();
+    let stream = Stream::non_blocking(-2).unwrap();
+    let name = stream.as_raw();
     assert_eq!(calls(), format!("create {name:?} 1 -2\n"));
     events(&stream);
     copies(&stream, [&first, &second]);
@@ -91,7 +87,7 @@ fn events(stream: &Stream) {
     assert_eq!(live(), 4);
     drop(event);
     assert_eq!(live(), 3);
-    let stream = stream.as_inner();
+    let stream = stream.as_raw();
     let calls = calls();
     let event = calls.split_whitespace().nth(1).unwrap();
     let wait = format!("wait {stream:?} {event} 0\n");
@@ -101,7 +97,7 @@ fn events(stream: &Stream) {
 fn copies(stream: &Stream, [first, second]: [&Context; 2]) {
     let from: Vec<u8> = (0..240).collect();
     let address = |bytes: &[u8]| bytes.as_ptr() as u64;
-    let name = stream.as_inner();
+    let name = stream.as_raw();
 
     // 3 rows of 4 bytes in 2 planes.
     let extent = BoxExtent { width: 4, rows: 3, planes: 2 };

@@ -3,14 +3,9 @@
 //! there is one GPU, both threads share it; where there is none, the tests are skipped, with the reason.
 #![allow(unsafe_code, reason = "queues copies")]
 
-use cuda_driver::cust::context::{Context, CurrentContext};
-use cuda_driver::cust::device::Device;
-use cuda_driver::cust::memory::{CopyDestination, DeviceBuffer};
-use cuda_driver::cust::stream::StreamFlags;
-use cuda_driver::cust::{CudaFlags, init};
 use cuda_driver::{
-    BoxExtent, BoxPlace, StreamEvent, can_access, copy_box, copy_box_peer, copy_peer,
-    enable_access, load, non_blocking_stream,
+    Allocation, BoxExtent, BoxPlace, Context, Device, Stream, StreamEvent, can_access, copy_box,
+    copy_box_peer, copy_peer, enable_access, load, stream_priorities, synchronize,
 };
 use std::sync::mpsc::channel;
 
@@ -20,7 +15,7 @@ fn devices() -> Option<[Device; 2]> {
         eprintln!("skipped: {error}");
         return None;
     }
-    let count = init(CudaFlags::empty()).and_then(|()| Device::num_devices());
+    let count = Device::count();
     match count {
         Ok(0) | Err(_) => {
             eprintln!("skipped: there is a driver, but no GPU ({count:?})");
@@ -28,7 +23,7 @@ fn devices() -> Option<[Device; 2]> {
         }
         Ok(count) => {
             eprintln!("{count} GPUs");
-            Some([0, 1.min(count - 1)].map(|ordinal| Device::get_device(ordinal).unwrap()))
+            Some([0, 1.min(count - 1)].map(|ordinal| Device::nth(ordinal).unwrap()))
         }
     }
 }
@@ -75,13 +70,13 @@ fn place(address: u64, [row_pitch, plane_pitch]: [usize; 2]) -> BoxPlace {
 fn boxes_are_copied_within_a_gpu_and_between_two() {
     let Some(devices) = devices() else { return };
     let contexts = devices.map(|device| Context::new(device).unwrap());
-    CurrentContext::set_current(&contexts[1]).unwrap();
-    let other = DeviceBuffer::<u8>::zeroed(1 << 15).unwrap();
-    CurrentContext::set_current(&contexts[0]).unwrap();
-    let stream = non_blocking_stream(0).unwrap();
+    contexts[1].make_current().unwrap();
+    let mut other = Allocation::zeroed(1 << 15).unwrap();
+    contexts[0].make_current().unwrap();
+    let stream = Stream::non_blocking(0).unwrap();
     let values = pattern(1 << 15);
-    let from = DeviceBuffer::from_slice(&values).unwrap();
-    let to = DeviceBuffer::<u8>::zeroed(1 << 15).unwrap();
+    let from = Allocation::of(&values).unwrap();
+    let mut to = Allocation::zeroed(1 << 15).unwrap();
     let mut found = vec![0; values.len()];
     // First as it comes, then with direct access where there is such.
     for direct in [false, true] {
@@ -95,14 +90,13 @@ fn boxes_are_copied_within_a_gpu_and_between_two() {
         }
         for (number, copy) in BOXES.into_iter().enumerate() {
             let (extent, from_pitches, to_pitches) = copy;
-            let from = place(from.as_device_ptr().as_raw(), from_pitches);
-            for (to, peer) in [(&to, false), (&other, true)] {
-                CurrentContext::set_current(&contexts[usize::from(peer)]).unwrap();
-                let mut whole = to.index(..);
-                whole.set_8(0).unwrap();
-                CurrentContext::synchronize().unwrap();
-                CurrentContext::set_current(&contexts[0]).unwrap();
-                let place = place(to.as_device_ptr().as_raw(), to_pitches);
+            let from = place(from.address(), from_pitches);
+            for (to, peer) in [(&mut to, false), (&mut other, true)] {
+                contexts[usize::from(peer)].make_current().unwrap();
+                to.fill(0).unwrap();
+                synchronize().unwrap();
+                contexts[0].make_current().unwrap();
+                let place = place(to.address(), to_pitches);
                 // SAFETY: the boxes lie in the buffers, which nobody else uses.
                 unsafe {
                     if peer {
@@ -113,26 +107,40 @@ fn boxes_are_copied_within_a_gpu_and_between_two() {
                     }
                 }
                 stream.synchronize().unwrap();
-                CurrentContext::set_current(&contexts[usize::from(peer)]).unwrap();
-                to.copy_to(&mut found).unwrap();
+                contexts[usize::from(peer)].make_current().unwrap();
+                to.read(&mut found).unwrap();
                 assert!(found == expected(&values, copy), "box {number}, peer {peer}");
             }
         }
     }
-    CurrentContext::set_current(&contexts[1]).unwrap();
+    contexts[1].make_current().unwrap();
     drop(other);
-    CurrentContext::set_current(&contexts[0]).unwrap();
+    contexts[0].make_current().unwrap();
 }
 
 #[test]
 fn a_stream_is_beside_the_default_stream_with_its_priority() {
     let Some([device, _]) = devices() else { return };
     let _context = Context::new(device).unwrap();
-    let range = CurrentContext::get_stream_priority_range().unwrap();
-    eprintln!("priorities {} to {}", range.least, range.greatest);
-    let stream = non_blocking_stream(range.greatest).unwrap();
-    assert_eq!(stream.get_flags(), Ok(StreamFlags::NON_BLOCKING));
-    assert_eq!(stream.get_priority(), Ok(range.greatest));
+    let [least, most] = stream_priorities().unwrap();
+    eprintln!("priorities {least} to {most}");
+    let stream = Stream::non_blocking(most).unwrap();
+    assert_eq!(asked(c"cuStreamGetFlags", &stream), 1, "CU_STREAM_NON_BLOCKING");
+    assert_eq!(asked(c"cuStreamGetPriority", &stream), most);
+    assert_eq!(asked(c"cuStreamGetFlags", &Stream::new(0).unwrap()), 0);
+}
+
+/// What the driver says of a stream.
+fn asked(function: &std::ffi::CStr, stream: &Stream) -> i32 {
+    type Ask = unsafe extern "C" fn(cuda_driver::Handle, *mut i32) -> u32;
+    let mut value = 0;
+    // SAFETY: both functions that are asked for have this signature; the library is loaded already.
+    unsafe {
+        let library = libloading::Library::new("libcuda.so.1").unwrap();
+        let ask = library.get::<Ask>(function.to_bytes_with_nul()).unwrap();
+        assert_eq!(ask(stream.as_raw(), &mut value), 0);
+    }
+    value
 }
 
 #[test]
@@ -148,15 +156,15 @@ fn threads_order_their_streams_by_events() {
         let contexts = &contexts;
         // One copies within its GPU, and says where the result will be.
         scope.spawn(move || {
-            CurrentContext::set_current(&contexts[0]).unwrap();
-            let stream = non_blocking_stream(0).unwrap();
+            contexts[0].make_current().unwrap();
+            let stream = Stream::non_blocking(0).unwrap();
             let event = StreamEvent::new().unwrap();
-            let mut source = DeviceBuffer::<u8>::zeroed(BYTES).unwrap();
-            let result = DeviceBuffer::<u8>::zeroed(BYTES).unwrap();
-            let (from, to) = (source.as_device_ptr().as_raw(), result.as_device_ptr().as_raw());
+            let mut source = Allocation::zeroed(BYTES).unwrap();
+            let result = Allocation::zeroed(BYTES).unwrap();
+            let (from, to) = (source.address(), result.address());
             for round in 0..ROUNDS {
-                source.set_8(round as u8 + 1).unwrap();
-                CurrentContext::synchronize().unwrap();
+                source.fill(round as u8 + 1).unwrap();
+                synchronize().unwrap();
                 // SAFETY: the other thread is done with the buffers when it has answered.
                 unsafe { copy_peer(to, &contexts[0], from, &contexts[0], BYTES, &stream).unwrap() };
                 event.record(&stream).unwrap();
@@ -167,14 +175,14 @@ fn threads_order_their_streams_by_events() {
         });
         // The other lets its stream wait for that, and fetches it.
         scope.spawn(move || {
-            CurrentContext::set_current(&contexts[1]).unwrap();
+            contexts[1].make_current().unwrap();
             if access {
                 enable_access(&contexts[0]).unwrap();
             }
-            let stream = non_blocking_stream(-1).unwrap();
-            let fetched = DeviceBuffer::<u8>::zeroed(BYTES).unwrap();
-            CurrentContext::synchronize().unwrap();
-            let to = fetched.as_device_ptr().as_raw();
+            let stream = Stream::non_blocking(-1).unwrap();
+            let fetched = Allocation::zeroed(BYTES).unwrap();
+            synchronize().unwrap();
+            let to = fetched.address();
             let mut found = vec![0; BYTES];
             for round in 0..ROUNDS {
                 let (from, event) = told.recv().unwrap();
@@ -184,7 +192,7 @@ fn threads_order_their_streams_by_events() {
                     copy_peer(to, &contexts[1], from, &contexts[0], BYTES, &stream).unwrap();
                 }
                 stream.synchronize().unwrap();
-                fetched.copy_to(&mut found).unwrap();
+                fetched.read(&mut found).unwrap();
                 assert!(found.iter().all(|&byte| byte == round as u8 + 1), "round {round}");
                 answer.send(()).unwrap();
             }

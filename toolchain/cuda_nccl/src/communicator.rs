@@ -11,7 +11,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-/// A CUDA stream: `CUstream`, which is `cudaStream_t`. `cust::stream::Stream::as_inner().cast()` is one.
+/// A CUDA stream: `CUstream`, which is `cudaStream_t`. `cuda_driver::Stream::as_raw().cast()` is one.
 pub type Stream = *mut c_void;
 
 /// A range of device memory, and the rank to which it goes or from which it comes.

@@ -3,11 +3,7 @@
 //! the reason, where there is no NCCL or no GPU.
 #![allow(unsafe_code, reason = "exchanges")]
 
-use cuda_driver::cust::context::{Context, CurrentContext};
-use cuda_driver::cust::device::Device;
-use cuda_driver::cust::memory::{CopyDestination, DeviceBuffer};
-use cuda_driver::cust::{CudaFlags, init};
-use cuda_driver::non_blocking_stream;
+use cuda_driver::{Allocation, Context, Device, Stream, synchronize};
 use cuda_nccl::{Communicator, Message, Nccl, UniqueId, load};
 
 /// Bytes of a message: one and a bit, and several of NCCL's buffers.
@@ -23,7 +19,7 @@ fn gpus_exchange_with_their_neighbours() {
     if let Err(error) = cuda_driver::load() {
         return eprintln!("skipped: {error}");
     }
-    let count = match init(CudaFlags::empty()).and_then(|()| Device::num_devices()) {
+    let count = match Device::count() {
         Ok(count) if count > 0 => count,
         other => return eprintln!("skipped: there is a driver, but no GPU ({other:?})"),
     };
@@ -38,11 +34,11 @@ fn gpus_exchange_with_their_neighbours() {
 
 /// Sends to both neighbours in a ring, and looks at what comes from them.
 fn ring(nccl: &'static Nccl, rank: u32, size: u32, id: UniqueId) {
-    let _context = Context::new(Device::get_device(rank).unwrap()).unwrap();
-    let stream = non_blocking_stream(-1).unwrap();
+    let _context = Context::new(Device::nth(rank).unwrap()).unwrap();
+    let stream = Stream::non_blocking(-1).unwrap();
     let communicator = Communicator::new(nccl, rank, size, id).unwrap();
     let most = SIZES[SIZES.len() - 1];
-    let buffer = || DeviceBuffer::<u8>::zeroed(most).unwrap();
+    let buffer = || Allocation::zeroed(most).unwrap();
     let (mut up, mut down, from_above, from_below) = (buffer(), buffer(), buffer(), buffer());
     let (above, below) = ((rank + 1) % size, (rank + size - 1) % size);
     let value =
@@ -50,25 +46,25 @@ fn ring(nccl: &'static Nccl, rank: u32, size: u32, id: UniqueId) {
     let mut found = vec![0; most];
     for bytes in SIZES {
         for round in 0..ROUNDS {
-            up.set_8(value(rank, round)).unwrap();
-            down.set_8(value(rank, round).wrapping_add(1)).unwrap();
-            CurrentContext::synchronize().unwrap();
-            let message = |buffer: &DeviceBuffer<u8>, peer| {
-                let address = buffer.as_device_ptr().as_raw();
+            up.fill(value(rank, round)).unwrap();
+            down.fill(value(rank, round).wrapping_add(1)).unwrap();
+            synchronize().unwrap();
+            let message = |buffer: &Allocation, peer| {
+                let address = buffer.address();
                 Message { address, bytes, peer }
             };
             // With two ranks both neighbours are the same, and the orders on both sides have to agree.
             let sends = [message(&up, above), message(&down, below)];
             let receives = [message(&from_below, below), message(&from_above, above)];
             // SAFETY: the buffers are this rank's; they are used again after the stream is done.
-            unsafe { communicator.exchange(&sends, &receives, stream.as_inner().cast()).unwrap() };
+            unsafe { communicator.exchange(&sends, &receives, stream.as_raw().cast()).unwrap() };
             stream.synchronize().unwrap();
             communicator.check().unwrap();
             for (buffer, expected) in [
                 (&from_below, value(below, round)),
                 (&from_above, value(above, round).wrapping_add(1)),
             ] {
-                buffer.copy_to(&mut found).unwrap();
+                buffer.read(&mut found).unwrap();
                 let same = found[..bytes].iter().all(|&byte| byte == expected);
                 assert!(same, "rank {rank} of {size}, {bytes} bytes, round {round}: {}", found[0]);
             }

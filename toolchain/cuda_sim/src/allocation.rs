@@ -3,7 +3,8 @@
 
 use crate::clock::Space;
 use crate::fault::{FaultKind, Place};
-use crate::shadow::{Shadow, Touched};
+use crate::shadow::Shadow;
+use crate::touched::Touched;
 use std::alloc::{self, Layout};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,6 +15,17 @@ const ALIGNMENT: usize = 256;
 
 /// Bytes before and after each buffer that belong to no other one.
 pub const GUARD: usize = 1 << 16;
+
+/// Bytes of the guards next to a buffer that are looked at after each launch.
+const CANARY: usize = 1 << 12;
+
+/// Bytes that are taken for written together, where nobody saw the store.
+const WORD: usize = 8;
+
+/// What an unwritten byte holds.
+fn filling(at: usize) -> u8 {
+    ((at as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+}
 
 /// Where the addresses of sparse buffers begin: beyond all that a process has.
 const SPARSE: usize = 1 << 56;
@@ -45,10 +57,13 @@ enum Bytes {
 
 impl Allocation {
     /// A buffer of these bytes, which count as written or not.
-    pub fn new(name: &str, bytes: &[u8], writable: bool, written: bool) -> Self {
-        let (len, written) = (bytes.len(), vec![written; bytes.len()]);
+    pub fn new(name: &str, bytes: &[u8], writable: bool, is_written: bool) -> Self {
+        let (len, written) = (bytes.len(), vec![is_written; bytes.len()]);
         let mut guarded = Guarded::new(len);
-        guarded.copy_in(0, bytes);
+        match is_written {
+            true => guarded.copy_in(0, bytes),
+            false => guarded.copy_in(0, &(0..len).map(filling).collect::<Vec<_>>()),
+        }
         let bytes = Bytes::All { bytes: guarded, written };
         Self { name: name.to_owned(), len, writable, bytes, shadow: None, before: None }
     }
@@ -94,12 +109,32 @@ impl Allocation {
         self.before.as_mut().expect("just made").write(range);
     }
 
-    pub fn check_written(&self, range: Range<usize>) -> Result<(), FaultKind> {
-        let Bytes::All { written, .. } = &self.bytes else { return Ok(()) };
-        match written[range.clone()].iter().position(|written| !written) {
-            Some(at) => Err(FaultKind::Unwritten(self.place(range.start + at))),
-            None => Ok(()),
+    /// Refuses what nothing has written, unless this is lenient.
+    pub fn check_written(&self, range: Range<usize>, is_lenient: bool) -> Result<(), FaultKind> {
+        match self.unwritten(range) {
+            Some(at) if !is_lenient => Err(FaultKind::Unwritten(self.place(at))),
+            _ => Ok(()),
         }
+    }
+
+    /// The first byte that nothing has written. What a kernel has stored through a plain pointer was seen by nobody, but has
+    /// changed what was filled in: eight bytes that are as they were count as unwritten.
+    pub fn unwritten(&self, range: Range<usize>) -> Option<usize> {
+        let Bytes::All { bytes, written } = &self.bytes else { return None };
+        let is_as_filled = |at: usize| {
+            let word = at / WORD * WORD..(at / WORD * WORD + WORD).min(self.len);
+            let mut found = [0; WORD];
+            bytes.copy_out(word.start, &mut found[..word.len()]);
+            word.zip(found).all(|(at, byte)| written[at] || byte == filling(at))
+        };
+        let mut unwritten = range.filter(|at| !written[*at]);
+        unwritten.find(|at| is_as_filled(*at))
+    }
+
+    /// The offset of a byte before or after the buffer that something has written.
+    pub fn trampled(&self) -> Option<i64> {
+        let Bytes::All { bytes, .. } = &self.bytes else { return None };
+        bytes.trampled()
     }
 
     pub fn copy_out(&self, offset: usize, to: &mut [u8]) {
@@ -161,7 +196,25 @@ impl Guarded {
         let Some(front) = front else { alloc::handle_alloc_error(layout) };
         // SAFETY: the allocation holds GUARD bytes and more.
         let start = unsafe { front.add(GUARD) };
+        for (at, byte) in Self::canaries(len) {
+            // SAFETY: within the guards.
+            unsafe { start.offset(at).write(byte) };
+        }
         Self { start, len }
+    }
+
+    /// The bytes around so many, by their offsets.
+    fn canaries(len: usize) -> impl Iterator<Item = (isize, u8)> {
+        let (before, after) = (-(CANARY as isize)..0, len as isize..(len + CANARY) as isize);
+        before.chain(after).map(|at| (at, filling(at as usize) | 1))
+    }
+
+    /// Which of them has been written.
+    fn trampled(&self) -> Option<i64> {
+        // SAFETY: within the guards.
+        let is_written =
+            |&(at, byte): &(isize, u8)| unsafe { self.start.offset(at).read() } != byte;
+        Self::canaries(self.len).find(is_written).map(|(at, _)| at as i64)
     }
 
     fn layout(len: usize) -> Layout {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A block: its threads, its shared memory, its barriers and the copies under way.
 
-use crate::clock::{Agent, Clock, Space};
+use crate::clock::{Agent, Clock, Knowledge, Space};
 use crate::config::{Config, LANES, Stats};
 use crate::fault::{Fault, FaultKind};
 use crate::mbarrier::Barrier;
@@ -11,11 +11,12 @@ use crate::products::{Part, Warpgroup};
 use crate::shadow::{Event, Proxy};
 use crate::shared_memory::SharedMemory;
 use crate::site::Site;
+use crate::source::Source;
 use crate::statics::Static;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
-use std::panic::Location;
+use std::ops::Range;
 
 /// The most words that a lane gives to a collective: the largest product of f64 takes 8 + 4 + 4 numbers.
 pub(crate) const OPERANDS: usize = 32;
@@ -64,7 +65,7 @@ pub(crate) struct Thread {
     pub state: State,
     pub clock: Clock,
     /// The last device function that it called.
-    pub location: &'static Location<'static>,
+    pub location: Source,
     /// What it gives to the collective that it waits for.
     pub operands: Operands,
     /// The lanes of its warp that execute that together, a bit each.
@@ -79,6 +80,12 @@ pub(crate) struct Thread {
     pub own_stores: Option<(Agent, u32)>,
     /// Whether it has waited for the launch before.
     pub waited_for_previous: bool,
+    /// Device functions that it has called, and instructions of PTX.
+    pub steps: u64,
+    /// What it has read by relaxed atomic instructions: a fence acquires it.
+    pub to_acquire: Knowledge,
+    /// What it released by its last fence: relaxed atomic writes hand it on.
+    pub released: Option<Knowledge>,
 }
 
 /// What the blocks of a launch have in common.
@@ -125,6 +132,8 @@ pub(crate) struct Block<'a> {
     agents: Agent,
     /// Its static shared memory, by the statics' symbols.
     pub statics: BTreeMap<&'static str, Static>,
+    /// What was released by atomic writes of words of shared memory.
+    pub words: BTreeMap<u32, Knowledge>,
 }
 
 /// The lanes that a warp has in a block of so many threads, a bit each.
@@ -137,11 +146,11 @@ fn lanes_of(threads: u32, warp: u32) -> u32 {
 
 impl<'a> Block<'a> {
     #[track_caller]
-    pub fn new(kernel: &'a str, config: Config, index: u32) -> Self {
+    pub fn new(kernel: &'a str, config: Config, statics: &[Range<u32>], index: u32) -> Self {
         let thread = |agent| {
             let mut clock = Clock::default();
             clock.tick(agent);
-            let location = Location::caller();
+            let location = Source::present();
             Thread {
                 state: State::Ready,
                 clock,
@@ -153,6 +162,9 @@ impl<'a> Block<'a> {
                 own_copies: None,
                 own_stores: None,
                 waited_for_previous: false,
+                steps: 0,
+                to_acquire: Knowledge::default(),
+                released: None,
             }
         };
         let threads = config.threads_of_block();
@@ -162,7 +174,7 @@ impl<'a> Block<'a> {
             config,
             index,
             threads: (0..threads).map(thread).collect(),
-            shared: SharedMemory::new(config.shared_bytes),
+            shared: SharedMemory::new(config.shared_bytes, statics),
             memory: Memory::default(),
             barriers: BTreeMap::new(),
             copies: Vec::new(),
@@ -179,6 +191,7 @@ impl<'a> Block<'a> {
             ready: (0..warps).map(|warp| lanes_of(threads, warp)).collect(),
             arrived: vec![0; warps as usize],
             statics: BTreeMap::new(),
+            words: BTreeMap::new(),
             at_barrier: 0,
             done: 0,
             agents: threads,
@@ -241,7 +254,8 @@ impl<'a> Block<'a> {
     pub fn event(&self, thread: usize) -> Event {
         let agent = thread as Agent;
         let epoch = self.threads[thread].clock.at(agent);
-        Event { site: self.site(thread), agent, epoch, asynchronous: false, proxy: Proxy::Generic }
+        let (site, proxy) = (self.site(thread), Proxy::Generic);
+        Event { site, agent, epoch, asynchronous: false, is_atomic: false, proxy }
     }
 
     /// Starts a thread's next epoch: what it does from now on is not yet released.
@@ -257,7 +271,7 @@ impl<'a> Block<'a> {
     }
 
     /// Lets threads know all that any of them knows.
-    pub fn synchronise(&mut self, threads: std::ops::Range<usize>) {
+    pub fn synchronise(&mut self, threads: Range<usize>) {
         let mut joined = Clock::default();
         for thread in &self.threads[threads.clone()] {
             joined.join(&thread.clock);
@@ -280,15 +294,6 @@ impl<'a> Block<'a> {
             self.threads[thread].clock.clone_from(&joined);
             self.tick(thread);
         }
-    }
-
-    /// Notes the first mistake.
-    pub fn fail(&mut self, thread: usize, kind: FaultKind) {
-        self.fail_at(self.site(thread), kind);
-    }
-
-    pub fn fail_at(&mut self, site: Site, kind: FaultKind) {
-        self.fault.get_or_insert(Fault { kernel: self.kernel.into(), site, kind });
     }
 
     /// The lanes that a warp has, a bit each: fewer than 32 in the last one of a block that is not whole warps.
@@ -408,26 +413,5 @@ impl<'a> Block<'a> {
     /// Whether a thread waits for a counter, which another block may bring on.
     pub fn is_counting(&self) -> bool {
         self.threads.iter().any(|thread| matches!(thread.state, State::Counter { .. }))
-    }
-
-    /// The mistake of a block in which no thread can go on.
-    pub fn deadlock(&mut self) {
-        let counting = |state: &State| matches!(state, State::Counter { .. });
-        let waits = |state: &State| matches!(state, State::Phase { .. });
-        let blocked = |state: &State| !matches!(state, State::Ready | State::Done);
-        let find = |wanted: &dyn Fn(&State) -> bool| {
-            self.threads.iter().position(|thread| wanted(&thread.state))
-        };
-        let found = find(&counting).or_else(|| find(&waits)).or_else(|| find(&blocked));
-        let Some(thread) = found else { return };
-        let waits_for = match self.threads[thread].state {
-            State::Phase { at, phase } => self.barriers[&at].describe(at, phase),
-            State::Counter { at, value } => self.describe_counter(at, value),
-            State::Products => {
-                "a product that not all four warps of the warpgroup issue".to_owned()
-            }
-            _ => "the rest of its warp or block".to_owned(),
-        };
-        self.fail(thread, FaultKind::Deadlock { waits_for });
     }
 }

@@ -27,6 +27,9 @@ pub struct Config {
     pub cooperative: bool,
     /// Whether it may start before the launch before has ended, where that one lets it.
     pub overlapping: bool,
+    /// How many steps a thread may take before it is taken for one that never ends: calls of device functions, and of
+    /// a kernel that is executed as PTX instructions.
+    pub steps: u64,
 }
 
 /// A block of one warp, without shared memory, with as many registers as every block finds; it starts when the
@@ -44,6 +47,7 @@ impl Default for Config {
             registers: 64,
             cooperative: false,
             overlapping: false,
+            steps: STEPS,
         }
     }
 }
@@ -61,6 +65,9 @@ impl Config {
         self.threads.saturating_mul(y).saturating_mul(z)
     }
 }
+
+/// The steps of a thread unless a launch says otherwise.
+const STEPS: u64 = 1 << 22;
 
 /// What a launch did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

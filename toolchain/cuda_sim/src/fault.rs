@@ -26,6 +26,10 @@ impl fmt::Display for Fault {
         match kind {
             // No lane's.
             FaultKind::Refused(_) => write!(f, "kernel {kernel}: {kind}"),
+            FaultKind::Trampled { .. } => write!(f, "kernel {kernel}: {kind}"),
+            FaultKind::Race { other, .. } if other.block == site.block => {
+                write!(f, "kernel {kernel}, {site}: missing barrier: {kind}")
+            }
             _ => write!(f, "kernel {kernel}, {site}: {kind}"),
         }
     }
@@ -321,6 +325,44 @@ pub enum FaultKind {
     /// A launch that does not start.
     #[error("the driver refuses the launch: {0}")]
     Refused(#[from] Refusal),
+    /// A thread that goes on and on.
+    #[error(
+        "endless: this thread has taken more than {0} steps; let the launch allow more (`Config::steps`) if it needs them"
+    )]
+    Endless(u64),
+    /// A shuffle from a lane that no warp has, or that is as far away.
+    #[error("no such lane: a shuffle names lane or distance {0}; a warp has lanes 0 to 31")]
+    NoLane(u32),
+    /// A store past the end of a buffer, or before its start, that no device function made.
+    #[error(
+        "out of bounds: something has written {place}, which has {size} bytes; run the kernel's PTX to see which line"
+    )]
+    Trampled {
+        /// Where.
+        place: Place,
+        /// Bytes of the buffer.
+        size: usize,
+    },
+    /// An access past a thread's own variables.
+    #[error(
+        "out of bounds: access of {bytes} bytes at byte {at} of this thread's local memory, which has {size}"
+    )]
+    OutOfLocal {
+        /// The offset.
+        at: u64,
+        /// How many bytes.
+        bytes: usize,
+        /// Bytes of that memory.
+        size: usize,
+    },
+    /// An instruction that ends the kernel: of a panic, such as that of an index beyond a slice.
+    #[error("trap: the kernel panics or ends itself here")]
+    Trap,
+    /// An instruction that the emulator does not know.
+    #[error(
+        "the emulator does not know this instruction: `{0}`; run the kernel's own code instead of its PTX"
+    )]
+    UnknownInstruction(String),
     /// An assertion of `cuda_std` that does not hold.
     #[error("assertion failed: {0}")]
     Assertion(String),

@@ -4,11 +4,15 @@
 use crate::block::{Block, MaskedRun, Operands, Outcome, Results, Run, State};
 use crate::config::LANES;
 use crate::fault::FaultKind;
+use crate::source::Source;
 use crate::stack::check_depth;
 use corosensei::Yielder;
+use rand::RngExt;
 use std::cell::{Cell, RefCell};
-use std::panic::Location;
 use std::ptr;
+
+/// The steps that a thread pays for letting others go on.
+const TURN: u64 = 63;
 
 thread_local! {
     /// The block that runs on this OS thread; null outside of a launch.
@@ -70,15 +74,29 @@ fn running<T>(use_it: impl FnOnce(&Running<'_>) -> T) -> T {
 
 /// Does something as the running thread. A mistake ends the launch: this thread never goes on.
 #[track_caller]
-pub(crate) fn with<T>(act: impl FnOnce(&mut Block<'_>, usize) -> Result<T, FaultKind>) -> T {
-    let location = Location::caller();
+pub(crate) fn with<T>(act: impl FnMut(&mut Block<'_>, usize) -> Result<T, FaultKind>) -> T {
+    with_at(Source::present(), act)
+}
+
+/// Does something as the running thread in this line.
+#[track_caller]
+fn with_at<T>(
+    location: Source,
+    mut act: impl FnMut(&mut Block<'_>, usize) -> Result<T, FaultKind>,
+) -> T {
     running(|running| {
         check_depth(&location, running.limit.get());
         let thread = running.thread.get();
         let result = {
             let mut block = running.block.borrow_mut();
             block.threads[thread].location = location;
-            let result = act(&mut block, thread);
+            let result = block.count(thread, 1).and_then(|()| match act(&mut block, thread) {
+                Err(kind @ FaultKind::Unwritten(_)) if !block.shared.is_lenient => {
+                    block.suspect(thread, kind);
+                    act(&mut block, thread)
+                }
+                result => result,
+            });
             result.map_err(|kind| block.fail(thread, kind))
         };
         result.unwrap_or_else(|()| {
@@ -94,12 +112,24 @@ pub(crate) fn with<T>(act: impl FnOnce(&mut Block<'_>, usize) -> Result<T, Fault
 pub(crate) fn when<T>(
     mut act: impl FnMut(&mut Block<'_>, usize) -> Result<Option<T>, FaultKind>,
 ) -> T {
+    let location = Source::present();
     loop {
-        if let Some(done) = with(&mut act) {
+        if let Some(done) = with_at(location, &mut act) {
             return done;
         }
         running(|running| running.suspend());
     }
+}
+
+/// Lets other threads, and other blocks, go on.
+#[track_caller]
+pub(crate) fn give_way() {
+    with(|block, thread| {
+        block.preempted |= block.random.random_ratio(1, 4);
+        // A turn of a loop that waits costs more than its instructions.
+        block.count(thread, TURN)
+    });
+    running(|running| running.suspend());
 }
 
 /// Executes a warp's collective as soon as all lanes have arrived.

@@ -8,6 +8,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::lane::Running;
 use crate::memory::Memory;
 use crate::site::Site;
+use crate::source::Source;
 use crate::stack::{LaneStack, Watch};
 use corosensei::{Coroutine, CoroutineResult};
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -16,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use std::any::Any;
 use std::cell::Cell;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 type Lane = Coroutine<(), (), (), LaneStack>;
@@ -51,22 +52,45 @@ pub fn launch(
     memory: &mut Memory,
     kernel: impl Fn(),
 ) -> Result<Stats, Fault> {
+    launch_with(name, config, &[], memory, kernel)
+}
+
+/// As [`launch`], with static variables at these places of shared memory.
+#[track_caller]
+pub(crate) fn launch_with(
+    name: &str,
+    config: Config,
+    statics: &[Range<u32>],
+    memory: &mut Memory,
+    kernel: impl Fn(),
+) -> Result<Stats, Fault> {
     let Config { seed, .. } = config;
     if let Err(refusal) = memory.check_launch(name, &config) {
-        let site = Site { block: 0, warp: 0, lane: 0, location: Location::caller() };
+        let site = Site { block: 0, warp: 0, lane: 0, location: Source::present() };
         return Err(Fault { kernel: name.into(), site, kind: refusal.into() });
     }
     let random = ChaCha8Rng::seed_from_u64(seed);
     let mut common = Common { memory: std::mem::take(memory), random, stats: Stats::default() };
-    let result = run_blocks(name, config, &mut common, &kernel);
+    Source::set(None);
+    let result = run_blocks(name, config, statics, &mut common, &kernel);
+    Source::set(None);
     *memory = common.memory;
-    result.map(|()| common.stats)
+    result?;
+    if let Some(suspect) = memory.suspect.take() {
+        return Err(suspect);
+    }
+    if let Some(kind) = memory.trampled() {
+        let site = Site { block: 0, warp: 0, lane: 0, location: Source::present() };
+        return Err(Fault { kernel: name.into(), site, kind });
+    }
+    Ok(common.stats)
 }
 
 /// Runs all blocks to their ends. A block starts when those before it have ended or paused.
 fn run_blocks(
     name: &str,
     config: Config,
+    statics: &[Range<u32>],
     common: &mut Common,
     kernel: &impl Fn(),
 ) -> Result<(), Fault> {
@@ -87,7 +111,7 @@ fn run_blocks(
             Some(&next) if next < started.len() => started.swap_remove(next),
             Some(_) => {
                 let index = to_start.next().expect("it can start");
-                Started::new(Block::new(name, config, index), &mut stacks, kernel)
+                Started::new(Block::new(name, config, statics, index), &mut stacks, kernel)
             }
             None => match started.pop() {
                 Some(block) => return Err(block.deadlock(common)),

@@ -27,9 +27,11 @@
 //! These modules have the functions of `cuda_std`'s modules of the same names, which call them on a
 //! host target; outside of [`launch`] they panic. A new device function needs its counterpart here:
 //! an access through `with`, a wait through `when`, a collective through `collective` (all in
-//! `lane`). Accesses that a kernel makes through plain references or pointers work, unchecked.
+//! `lane`). Accesses that a kernel makes through plain references or pointers work, unchecked; a [`Module`], which is the
+//! kernel's PTX, makes them by these functions, too.
 
 mod allocation;
+mod atomics;
 pub mod barrier;
 mod block;
 mod buffer;
@@ -41,6 +43,7 @@ mod counter;
 mod fault;
 pub mod global;
 pub mod grid;
+mod host;
 pub mod io;
 mod lane;
 mod launch;
@@ -53,16 +56,20 @@ pub mod mma;
 mod pending;
 mod product_fault;
 mod products;
+mod ptx;
 mod refusal;
+mod reports;
 mod shadow;
 pub mod shared;
 mod shared_memory;
 mod site;
+mod source;
 mod stack;
 mod statics;
 mod store;
 mod tensor_map;
 pub mod thread;
+mod touched;
 pub mod warp;
 mod warpgroup;
 pub mod wgmma;
@@ -76,7 +83,9 @@ pub use launch::{launch, only_blocks};
 pub use limits::{enter, resident_blocks};
 pub use memory::Memory;
 pub use product_fault::ProductFault;
+pub use ptx::{Misread, Module};
 pub use refusal::Refusal;
 pub use shared::static_shared;
 pub use site::Site;
+pub use source::Source;
 pub use tensor_map::{Swizzle, TensorMap, TensorMapError};

@@ -91,7 +91,7 @@ impl Memory {
 
 /// Refuses a launch of a kernel that states how many registers its threads may have, if not as many as all
 /// others, and what its parameters take.
-fn check_kernel(
+pub(crate) fn check_kernel(
     config: &Config,
     registers: Option<u32>,
     parameter_bytes: usize,

@@ -4,12 +4,12 @@
 use crate::allocation::{Allocation, GUARD};
 use crate::buffer::Buffer;
 use crate::chip::OnChip as _;
-use crate::clock::Clock;
+use crate::clock::{Clock, Knowledge};
 use crate::counter::Counter;
-use crate::fault::{Access, FaultKind, Place};
+use crate::fault::{Access, Fault, FaultKind, Place};
 use crate::shadow::Event;
 use crate::tensor_map::{TensorMap, TensorMapError};
-use bytemuck::{AnyBitPattern, NoUninit, Pod};
+use bytemuck::{NoUninit, Pod};
 use cuda_chip::Chip;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub struct Memory {
     /// By the first address of their front guard.
-    allocations: BTreeMap<usize, Allocation>,
+    pub(crate) allocations: BTreeMap<usize, Allocation>,
     maps: BTreeMap<usize, TensorMap>,
     /// The words that this launch uses as counters.
     pub(crate) counters: BTreeMap<usize, Counter>,
@@ -32,6 +32,14 @@ pub struct Memory {
     pub(crate) started_early: bool,
     /// Dynamic shared memory that kernels are allowed, by name.
     pub(crate) allowed: BTreeMap<String, u32>,
+    /// The first read in this launch of what nothing had written, as a mistake.
+    pub(crate) suspect: Option<Fault>,
+    /// Whether what nothing has written may be read.
+    pub(crate) is_lenient: bool,
+    /// What was released by atomic writes of words.
+    pub(crate) words: BTreeMap<usize, Knowledge>,
+    /// Variables of modules of PTX: where they are.
+    pub(crate) variables: BTreeMap<usize, Vec<u64>>,
     /// Bytes of sparse buffers so far, with their guards.
     sparse_bytes: usize,
 }
@@ -125,43 +133,6 @@ impl Memory {
         self.insert(allocation, len)
     }
 
-    /// The elements of a buffer; zero where nothing was written.
-    ///
-    /// # Panics
-    /// With a buffer of another memory.
-    #[must_use]
-    pub fn read<T: AnyBitPattern + NoUninit>(&self, buffer: Buffer<T>) -> Vec<T> {
-        self.read_at(buffer, 0, buffer.len)
-    }
-
-    /// So many elements of a buffer from one on.
-    ///
-    /// # Panics
-    /// With a buffer of another memory, or past its end.
-    #[must_use]
-    pub fn read_at<T: AnyBitPattern + NoUninit>(
-        &self,
-        buffer: Buffer<T>,
-        first: usize,
-        count: usize,
-    ) -> Vec<T> {
-        let allocation = self.allocation(buffer.start).expect("the buffer is one of this memory");
-        let mut elements = vec![T::zeroed(); count];
-        allocation.copy_out(first * size_of::<T>(), bytemuck::cast_slice_mut(&mut elements));
-        elements
-    }
-
-    /// Puts elements into a buffer, from one on, when all launches have ended.
-    ///
-    /// # Panics
-    /// With a buffer of another memory, or past its end.
-    pub fn write_at<T: NoUninit>(&mut self, buffer: Buffer<T>, first: usize, elements: &[T]) {
-        self.settle();
-        let allocation = self.allocations.get_mut(&(buffer.start - GUARD));
-        let allocation = allocation.expect("the buffer is one of this memory");
-        allocation.copy_in(first * size_of::<T>(), bytemuck::cast_slice(elements));
-    }
-
     fn add<T>(
         &mut self,
         name: &str,
@@ -184,6 +155,9 @@ impl Memory {
     /// may access until then is kept.
     pub(crate) fn begin_launch(&mut self, overlapping: bool) {
         let overlaps = overlapping && Chip::current() >= Chip::Sm90;
+        self.suspect = None;
+        self.is_lenient = false;
+        self.words.clear();
         self.follows = std::mem::replace(&mut self.is_known, true) && overlaps;
         self.started_early = std::mem::take(&mut self.starts_early) && self.follows;
         for allocation in self.allocations.values_mut() {
@@ -228,7 +202,7 @@ impl Memory {
             if !allocation.writable {
                 return Err(FaultKind::ReadOnly(allocation.place(range.start)));
             }
-            allocation.check_written(range.clone())?;
+            allocation.check_written(range.clone(), false)?;
             if !allocation.shadow().is_untouched(range.clone()) {
                 return Err(FaultKind::Counter(allocation.place(range.start)));
             }
@@ -242,7 +216,7 @@ impl Memory {
     /// Refuses to use counters as data.
     fn check_no_counter(&self, address: usize, bytes: usize) -> Result<(), FaultKind> {
         let first = address.saturating_sub(size_of::<u32>() - 1);
-        match self.counters.range(first..address + bytes).next() {
+        match self.counters.range(first..address.saturating_add(bytes)).next() {
             Some((&at, _)) => {
                 let place = self.writable_place(at).expect("checked when it became a counter");
                 Err(FaultKind::Counter(place))
@@ -273,8 +247,9 @@ impl Memory {
         clock: &Clock,
     ) -> Result<(), FaultKind> {
         self.check_no_counter(address, bytes)?;
+        let is_lenient = self.is_lenient;
         let (allocation, range) = self.find(address, bytes, Access::Read)?;
-        allocation.check_written(range.clone())?;
+        allocation.check_written(range.clone(), is_lenient)?;
         if allocation.writable {
             let result = allocation.shadow().read(range, event, clock);
             result
@@ -313,6 +288,30 @@ impl Memory {
         result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))
     }
 
+    /// Checks and records an atomic write of a value, and gives what is there, which nothing need have written if it is
+    /// not `needed`. The new one is written by [`Self::fill`].
+    pub(crate) fn update(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        needed: bool,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<u64, FaultKind> {
+        self.check_no_counter(address, bytes)?;
+        let is_lenient = self.is_lenient || !needed;
+        let (allocation, range) = self.find(address, bytes, Access::Write)?;
+        if !allocation.writable {
+            return Err(FaultKind::ReadOnly(allocation.place(range.start)));
+        }
+        allocation.check_written(range.clone(), is_lenient)?;
+        let result = allocation.shadow().update(range.clone(), event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))?;
+        let mut word = [0; 8];
+        allocation.copy_out(range.start, &mut word[..bytes]);
+        Ok(u64::from_ne_bytes(word))
+    }
+
     /// Writes the data of a reservation.
     pub(crate) fn fill(&mut self, address: usize, bytes: &[u8]) {
         let found = self.find(address, bytes.len(), Access::Write);
@@ -338,7 +337,7 @@ impl Memory {
     }
 
     /// The buffer that holds, or nearly holds, this address.
-    fn allocation(&self, address: usize) -> Option<&Allocation> {
+    pub(crate) fn allocation(&self, address: usize) -> Option<&Allocation> {
         let (_, allocation) = self.allocations.range(..=address).next_back()?;
         (address < allocation.start() + allocation.len + GUARD).then_some(allocation)
     }

@@ -4,6 +4,7 @@
 use crate::clock::{Agent, Clock, Space};
 use crate::fault::{Access, FaultKind, Place};
 use crate::site::Site;
+use crate::touched::{Mark, Touched, granules};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -21,6 +22,8 @@ pub struct Event {
     pub epoch: u32,
     /// Whether it is done some time after it was issued.
     pub asynchronous: bool,
+    /// Whether others may access the same bytes in the same way at the same time.
+    pub is_atomic: bool,
     /// By which way it reaches memory.
     pub proxy: Proxy,
 }
@@ -97,6 +100,8 @@ pub struct Shadow {
     events: Vec<Event>,
     /// Readers of the cells that have more than one; cells name them by their index plus 1.
     crowds: Vec<Crowd>,
+    /// Atomic writes of granules since the last ordinary one.
+    atomics: BTreeMap<usize, Crowd>,
 }
 
 /// Reads of a granule since the last write.
@@ -190,67 +195,22 @@ impl Cell {
     }
 }
 
-/// What a launch has done to a granule; what was written may also have been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    Nothing,
-    Read,
-    Written,
-}
-
-/// What a launch has accessed in a memory.
-#[derive(Debug)]
-pub struct Touched {
-    /// Bytes of a mark.
-    granule: usize,
-    marks: Marks,
-}
-
-#[derive(Debug)]
-enum Marks {
-    /// The mark of each granule.
-    All(Vec<Mark>),
-    /// Of those that have been accessed.
-    Sparse(BTreeMap<usize, Mark>),
-}
-
-impl Touched {
-    /// Whether bytes may be accessed at the same time.
-    pub fn allows(&self, bytes: Range<usize>, access: Access) -> bool {
-        let allows = |mark: &Mark| match mark {
-            Mark::Nothing => true,
-            Mark::Read => access == Access::Read,
-            Mark::Written => false,
-        };
-        let granules = granules(bytes, self.granule);
-        match &self.marks {
-            Marks::All(marks) => marks[granules].iter().all(allows),
-            Marks::Sparse(marks) => marks.range(granules).all(|(_, mark)| allows(mark)),
-        }
-    }
-
-    /// Notes a write.
-    pub fn write(&mut self, bytes: Range<usize>) {
-        for at in granules(bytes, self.granule) {
-            match &mut self.marks {
-                Marks::All(marks) => marks[at] = Mark::Written,
-                Marks::Sparse(marks) => drop(marks.insert(at, Mark::Written)),
-            }
-        }
-    }
-}
-
 impl Shadow {
     /// An empty history of `bytes` bytes.
     pub fn new(space: Space, bytes: usize) -> Self {
         let cells = Cells::All(vec![Cell::default(); bytes.div_ceil(GRANULE)]);
-        Self { space, granule: GRANULE, cells, events: Vec::new(), crowds: Vec::new() }
+        Self::of(space, cells)
+    }
+
+    fn of(space: Space, cells: Cells) -> Self {
+        let (events, crowds, atomics) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { space, granule: GRANULE, cells, events, crowds, atomics }
     }
 
     /// That of any number of bytes, of which few are accessed.
     pub fn sparse(space: Space) -> Self {
         let cells = Cells::Sparse(BTreeMap::new());
-        Self { space, granule: GRANULE, cells, events: Vec::new(), crowds: Vec::new() }
+        Self::of(space, cells)
     }
 
     /// Gives each byte a history of its own, once one is accessed alone.
@@ -260,6 +220,11 @@ impl Shadow {
         }
         self.granule = 1;
         self.cells = self.cells.refined();
+        let atomics = std::mem::take(&mut self.atomics).into_iter();
+        let each = |(at, crowd): (usize, Crowd)| {
+            (0..GRANULE).map(move |byte| (at * GRANULE + byte, crowd.clone()))
+        };
+        self.atomics = atomics.flat_map(each).collect();
         // Bytes that had readers in common have them twice from now on.
         for (number, cell) in self.cells.each().filter(|cell| cell.crowd != 0).enumerate() {
             if number % GRANULE != 0 {
@@ -291,6 +256,12 @@ impl Shadow {
                 if writer.is_unfenced(&event, self.space, clock) {
                     return Err(unfenced(at * granule, *writer, self.space));
                 }
+            }
+            if !event.is_atomic
+                && let Some(crowd) = self.atomics.get(&at)
+                && let Some(writer) = crowd.readers.iter().find(|it| !before(&self.events, **it))
+            {
+                return Err(conflict(at * granule, self.events[*writer as usize - 1], true));
             }
             if cell.reader == 0 || before(&self.events, cell.reader) {
                 cell.reader = id;
@@ -339,9 +310,46 @@ impl Shadow {
             if let Some(reader) = readers.find(|&reader| !before(reader)) {
                 return Err(conflict(at * granule, events[reader as usize - 1], false));
             }
+            if let Some(crowd) = self.atomics.get(&at)
+                && let Some(writer) = crowd.readers.iter().find(|it| !before(**it))
+            {
+                return Err(conflict(at * granule, events[*writer as usize - 1], true));
+            }
             crowd.clear();
+            self.atomics.remove(&at);
             cell.writer = id;
             cell.reader = 0;
+        }
+        Ok(())
+    }
+
+    /// Records an atomic write by an agent with this clock: it conflicts with ordinary accesses only.
+    pub fn update(
+        &mut self,
+        bytes: Range<usize>,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), Conflict> {
+        self.refine_for(&bytes);
+        let granule = self.granule;
+        let id = self.record(event);
+        let events = &self.events;
+        let of = |id: u32| &events[id as usize - 1];
+        let before = |id: u32| id == 0 || of(id).is_before(event.site.block, clock);
+        for at in granules(bytes, granule) {
+            let cell = self.cells.at(at);
+            if !before(cell.writer) {
+                return Err(conflict(at * granule, *of(cell.writer), true));
+            }
+            let crowd = match cell.crowd {
+                0 => &[][..],
+                crowd => &self.crowds[crowd as usize - 1].readers,
+            };
+            let mut readers = crowd.iter().copied().chain([cell.reader]);
+            if let Some(reader) = readers.find(|&it| !before(it) && !of(it).is_atomic) {
+                return Err(conflict(at * granule, *of(reader), false));
+            }
+            self.atomics.entry(at).or_default().add(id, before);
         }
         Ok(())
     }
@@ -350,6 +358,9 @@ impl Shadow {
     pub fn is_untouched(&self, bytes: Range<usize>) -> bool {
         let is_untouched = |cell: &Cell| cell.writer == 0 && cell.reader == 0;
         let granules = granules(bytes, self.granule);
+        if self.atomics.range(granules.clone()).next().is_some() {
+            return false;
+        }
         match &self.cells {
             Cells::All(cells) => cells[granules].iter().all(is_untouched),
             Cells::Sparse(cells) => cells.range(granules).all(|(_, cell)| is_untouched(cell)),
@@ -358,13 +369,16 @@ impl Shadow {
 
     /// What was accessed, whoever did it.
     pub fn touched(&self) -> Touched {
-        let marks = match &self.cells {
-            Cells::All(cells) => Marks::All(cells.iter().map(Cell::mark).collect()),
+        let mut touched = match &self.cells {
+            Cells::All(cells) => Touched::all(self.granule, cells.iter().map(Cell::mark)),
             Cells::Sparse(cells) => {
-                Marks::Sparse(cells.iter().map(|(&at, cell)| (at, cell.mark())).collect())
+                Touched::sparse(self.granule, cells.iter().map(|(&at, cell)| (at, cell.mark())))
             }
         };
-        Touched { granule: self.granule, marks }
+        for at in self.atomics.keys() {
+            touched.write(at * self.granule..(at + 1) * self.granule);
+        }
+        touched
     }
 
     fn record(&mut self, event: Event) -> u32 {
@@ -381,8 +395,4 @@ fn conflict(offset: usize, other: Event, other_writes: bool) -> Conflict {
 
 fn unfenced(offset: usize, writer: Event, space: Space) -> Conflict {
     Conflict { unfenced: Some(space), ..conflict(offset, writer, true) }
-}
-
-fn granules(bytes: Range<usize>, granule: usize) -> Range<usize> {
-    bytes.start / granule..bytes.end.div_ceil(granule)
 }

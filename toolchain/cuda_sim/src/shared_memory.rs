@@ -8,15 +8,23 @@ use std::ops::Range;
 
 /// The dynamic shared memory of a block.
 pub(crate) struct SharedMemory {
+    /// Dynamic bytes, then static variables, apart from each other.
     bytes: Vec<u8>,
+    dynamic: usize,
+    statics: Vec<Range<u32>>,
     written: Vec<bool>,
     shadow: Shadow,
+    /// Whether what nothing has written may be read.
+    pub is_lenient: bool,
 }
 
 impl SharedMemory {
-    pub fn new(bytes: u32) -> Self {
-        let size = bytes as usize;
+    pub fn new(dynamic: u32, statics: &[Range<u32>]) -> Self {
+        let size = statics.iter().map(|it| it.end).fold(dynamic, u32::max) as usize;
         Self {
+            dynamic: dynamic as usize,
+            statics: statics.to_vec(),
+            is_lenient: false,
             bytes: vec![0; size],
             written: vec![false; size],
             shadow: Shadow::new(Space::Shared, size),
@@ -25,8 +33,11 @@ impl SharedMemory {
 
     fn range(&self, at: u32, bytes: u32, access: Access) -> Result<Range<usize>, FaultKind> {
         let range = at as usize..at as usize + bytes as usize;
-        if range.end > self.bytes.len() {
-            let (place, size) = (Place::Shared(at), self.bytes.len());
+        let is_inside = |it: &Range<u32>| at >= it.start && range.end <= it.end as usize;
+        if range.end > self.dynamic && !self.statics.iter().any(is_inside) {
+            let near = self.statics.iter().rev().find(|it| at >= it.start);
+            let size = near.map_or(self.dynamic, |it| it.len());
+            let place = Place::Shared(at);
             return Err(FaultKind::OutOfBounds { access, bytes: range.len(), place, size });
         }
         Ok(range)
@@ -55,14 +66,63 @@ impl SharedMemory {
         let result = self.shadow.read(range.clone(), event, clock);
         result.map_err(|conflict| conflict.into_fault(Access::Read, place))?;
         match self.written[range.clone()].iter().position(|written| !written) {
-            Some(unwritten) => Err(FaultKind::Unwritten(place(range.start + unwritten))),
-            None => Ok(()),
+            Some(unwritten) if !self.is_lenient => {
+                Err(FaultKind::Unwritten(place(range.start + unwritten)))
+            }
+            _ => Ok(()),
         }
     }
 
     /// Takes the data of a checked read.
     pub fn copy_out(&self, at: u32, bytes: u32) -> Vec<u8> {
         self.bytes[at as usize..][..bytes as usize].to_vec()
+    }
+
+    /// Reads bytes for an agent with this clock.
+    pub fn read_into(
+        &mut self,
+        at: u32,
+        to: &mut [u8],
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        self.check_read(at, to.len() as u32, event, clock)?;
+        to.copy_from_slice(&self.bytes[at as usize..][..to.len()]);
+        Ok(())
+    }
+
+    /// Checks and records an atomic access of a value, and gives it; it may be written by [`Self::fill`].
+    pub fn update(
+        &mut self,
+        at: u32,
+        bytes: u32,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<u64, FaultKind> {
+        let range = self.range(at, bytes, Access::Write)?;
+        if let Some(at) = self.written[range.clone()].iter().position(|written| !written)
+            && !self.is_lenient
+        {
+            return Err(FaultKind::Unwritten(place(range.start + at)));
+        }
+        let result = self.shadow.update(range.clone(), event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Write, place))?;
+        let mut word = [0; 8];
+        word[..range.len()].copy_from_slice(&self.bytes[range]);
+        Ok(u64::from_le_bytes(word))
+    }
+
+    /// Checks and records an atomic store; the data is written by [`Self::fill`].
+    pub fn reserve_atomic(
+        &mut self,
+        at: u32,
+        bytes: u32,
+        event: Event,
+        clock: &Clock,
+    ) -> Result<(), FaultKind> {
+        let range = self.range(at, bytes, Access::Write)?;
+        let result = self.shadow.update(range, event, clock);
+        result.map_err(|conflict| conflict.into_fault(Access::Write, place))
     }
 
     /// Writes bytes for an agent with this clock.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where a kernel does something.
 
+use crate::source::Source;
 use std::fmt;
-use std::panic::Location;
 
 /// A lane at a line of the kernel's source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub struct Site {
     pub warp: u32,
     /// Index of the lane in the warp.
     pub lane: u32,
-    /// The call of the device function.
-    pub location: &'static Location<'static>,
+    /// The call of the device function, or the line of the instruction.
+    pub location: Source,
 }
 
 impl fmt::Display for Site {

@@ -27,6 +27,11 @@ fn grid_dim(block: &Block<'_>, _: usize) -> [u32; 3] {
     [block.config.blocks, y, z]
 }
 
+/// `%tid`, `%ctaid`, `%ntid` and `%nctaid`.
+pub(crate) fn indices(block: &Block<'_>, thread: usize) -> [[u32; 3]; 4] {
+    [thread_idx, block_idx, block_dim, grid_dim].map(|of| of(block, thread))
+}
+
 macro_rules! registers {
     ($($register:literal $name:ident: $of:ident $dimension:literal;)*) => {$(
         #[doc = concat!("`%", $register, "`.")]

@@ -3,6 +3,7 @@
 
 use crate::block::{OPERANDS, Operands, Results};
 use crate::config::LANES;
+use crate::fault::FaultKind;
 use crate::lane::{collective, with};
 
 mod masked;
@@ -35,6 +36,7 @@ pub fn sync() {
 #[track_caller]
 pub fn shuffle(word: u32, source: u32) -> u32 {
     collective("warp::shuffle", pair(word, source), |_, _, lanes| {
+        is_lane(lanes)?;
         Ok(shuffled(lanes, |_, source| Some(source as usize % LANES)))
     })[0]
 }
@@ -44,6 +46,7 @@ pub fn shuffle(word: u32, source: u32) -> u32 {
 #[track_caller]
 pub fn shuffle_xor(word: u32, mask: u32) -> u32 {
     collective("warp::shuffle_xor", pair(word, mask), |_, _, lanes| {
+        is_lane(lanes)?;
         Ok(shuffled(lanes, |lane, mask| Some(lane ^ (mask as usize % LANES))))
     })[0]
 }
@@ -53,6 +56,7 @@ pub fn shuffle_xor(word: u32, mask: u32) -> u32 {
 #[track_caller]
 pub fn shuffle_down(word: u32, delta: u32) -> u32 {
     collective("warp::shuffle_down", pair(word, delta), |_, _, lanes| {
+        is_lane(lanes)?;
         Ok(shuffled(lanes, |lane, delta| Some(lane + delta as usize % LANES)))
     })[0]
 }
@@ -62,6 +66,7 @@ pub fn shuffle_down(word: u32, delta: u32) -> u32 {
 #[track_caller]
 pub fn shuffle_up(word: u32, delta: u32) -> u32 {
     collective("warp::shuffle_up", pair(word, delta), |_, _, lanes| {
+        is_lane(lanes)?;
         Ok(shuffled(lanes, |lane, delta| lane.checked_sub(delta as usize % LANES)))
     })[0]
 }
@@ -71,6 +76,14 @@ fn pair(word: u32, argument: u32) -> Operands {
     let mut operands = [0; OPERANDS];
     operands[..2].copy_from_slice(&[word, argument]);
     operands
+}
+
+/// Refuses a lane, or a distance between lanes, that a warp does not have: hardware takes its lowest five bits.
+fn is_lane(lanes: &[Operands; LANES]) -> Result<(), (usize, FaultKind)> {
+    match lanes.iter().position(|words| words[1] >= LANES as u32) {
+        Some(lane) => Err((lane, FaultKind::NoLane(lanes[lane][1]))),
+        None => Ok(()),
+    }
 }
 
 /// Each lane gets the word of the lane that `source` computes from its own number and argument; its own

@@ -16,6 +16,7 @@ const SHAPE: Config = Config {
     registers: 32,
     cooperative: false,
     overlapping: false,
+    steps: 1 << 22,
 };
 
 /// Runs a kernel under several seeds; each thread stores the word that it returns.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Executes PTX that a program writes: a kernel of one entry is read, and its threads run one after the other from
-//! barrier to barrier. Every access is checked, so that a kernel is tested without a GPU.
+//! Executes PTX, instruction by instruction. A [`Module`] is read, and a [`Thread`] executes a kernel of it on a [`Machine`],
+//! which has the memory and the other threads: `cuda_sim` is one, for kernels in Rust. The first instruction that is not known
+//! is named.
 //!
-//! It knows the instructions that generated kernels have, and names the first one that it does not know.
+//! [`Program`] and [`Memory`] are another one, for a kernel of one entry that a program writes: its threads run one after the
+//! other from barrier to barrier, and every access is checked, so that it is tested without a GPU.
 //!
 //! ```
 //! use ptx_sim::{Memory, Program};
 //!
 //! let program = Program::read(
-//!     ".entry double(
-//! )
+//!     ".entry double(.param .align 8 .b8 parameters[16])
 //! {
 //! .reg .b64 %at<2>;
 //! .reg .b32 %x<2>;
@@ -30,12 +31,30 @@
 //! assert_eq!(memory.bytes(1), 3f32.to_le_bytes());
 //! ```
 
-mod execute;
+mod comparison;
+mod compute;
+mod convert;
+mod decode;
+mod lines;
+mod machine;
 mod memory;
-mod read;
+mod module;
+mod operands;
+mod parse;
+mod program;
+mod run;
+mod scalar;
+mod scan;
+mod thread;
+mod types;
+mod variables;
 
+pub use machine::Machine;
 pub use memory::Memory;
-pub use read::Program;
+pub use module::{Access, Module, Order, Slot, Space, Special, Variable};
+pub use program::Program;
+pub use thread::{LOCAL, SHARED, Thread, space_of};
+pub use variables::Misread;
 
 /// The first mistake of a kernel, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::read::Program;
+use crate::program::Program;
 
 /// Arrays lie so far apart.
 const DISTANCE: u64 = 1 << 40;
@@ -50,7 +50,7 @@ impl Memory {
     /// The memory of a kernel: its constants, and arrays of these bytes.
     #[must_use]
     pub fn new(program: &Program, arrays: Vec<Vec<u8>>) -> Self {
-        Self { arrays, constants: program.constants.clone(), ..Self::default() }
+        Self { arrays, constants: program.constant_bytes().to_vec(), ..Self::default() }
     }
 
     /// Adds an array of zeros, and returns its number.

@@ -7,7 +7,7 @@ use crate::{Fault, Memory, Program};
 fn run(lines: &str) -> Result<Vec<u8>, Fault> {
     let body: String = lines.lines().map(|line| line.trim().to_owned() + "\n").collect();
     let text = format!(
-        ".entry f(\n)\n{{\n.reg .b64 %a<8>;\n.reg .b32 %r<8>;\n.reg .pred %p<2>;\n\
+        ".entry f(.param .align 8 .b8 parameters[16])\n{{\n.reg .b64 %a<8>;\n.reg .b32 %r<8>;\n.reg .pred %p<2>;\n\
          ld.param.u64 %a0, [parameters+0];\nld.param.u64 %a1, [parameters+8];\nmov.u32 %r0, %tid.x;\n\
          mul.wide.u32 %a2, %r0, 4;\nadd.u64 %a3, %a1, %a2;\n{body}ret;\n}}\n"
     );
@@ -72,7 +72,7 @@ fn mistakes_are_told_with_their_place() {
         ("mov.u64 %a4, 8;\nst.shared.u32 [%a4], %r0;", "beyond the 8 of shared memory"),
         ("add.u32 %r1, %r2, 1;", "a register that nothing has written"),
         ("mov.u64 %a4, 8;\nld.global.nc.u32 %r1, [%a4];", "is that of no array"),
-        ("popc.b32 %r1, %r0;", "none that is known here"),
+        ("lop9.b32 %r1, %r0;", "none that is known here"),
         ("setp.eq.u32 %p0, %r0, 0;\n@%p0 bar.sync 0;", "others of its block wait for it"),
     ] {
         let fault = run(lines).unwrap_err();

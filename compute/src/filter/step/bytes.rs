@@ -3,6 +3,7 @@
 
 use cuda_driver::{AnyCall, Extents};
 use devices::Memory;
+use kernels_gpu::filter::byte_strips::{self, ByteSum};
 use kernels_gpu::filter::bytes::{BLOCK, Bytes, SPAN, SUM};
 use kernels_gpu::filter::numbers::U8;
 use problem::Error;
@@ -16,15 +17,45 @@ const ROWS: usize = 32;
 /// The largest power of two that sums are divided by.
 const SHIFT: u32 = 20;
 
-/// Whole numbers of eight bits, and the power of two that they are to be divided by to be these weights.
-fn exact(taps: &[Tap]) -> Option<(Vec<i8>, u32)> {
-    (0..=SHIFT).find_map(|shift| {
-        let whole = |tap: &Tap| {
-            let weight = tap.weight * f64::from(1 << shift);
-            (weight.fract() == 0.0 && weight.abs() <= 127.0).then_some(weight as i8)
+/// Whole numbers of eight bits, and the power of two that they are to be divided by to be weights.
+pub(super) struct Whole {
+    /// Weights by their row and column.
+    pub(super) weights: Vec<([i32; 2], i8)>,
+    /// The exponent of that power.
+    pub(super) shift: u32,
+}
+
+impl Whole {
+    /// These weights, if they are such.
+    fn of(taps: &[Tap]) -> Option<Self> {
+        (0..=SHIFT).find_map(|shift| {
+            let whole = |tap: &Tap| {
+                let weight = tap.weight * f64::from(1 << shift);
+                let [_, row, column] = tap.offset;
+                let fits = weight.fract() == 0.0 && weight.abs() <= f64::from(i8::MAX);
+                fits.then_some(([row, column], weight as i8))
+            };
+            Some(Self { weights: taps.iter().map(whole).collect::<Option<_>>()?, shift })
+        })
+    }
+
+    /// That power of two, less one; 0 where no sum is below 0.
+    pub(super) fn below(&self) -> i32 {
+        if self.weights.iter().all(|(_, weight)| *weight >= 0) { 0 } else { (1 << self.shift) - 1 }
+    }
+
+    /// Weights whose sums have their quotients in whole bytes, if there are such.
+    pub(super) fn up_to_bytes(self) -> Self {
+        let shift = self.shift.next_multiple_of(8);
+        let larger = |(at, weight): &([i32; 2], i8)| {
+            let factor = i8::try_from(1 << (shift - self.shift)).ok()?;
+            Some((*at, weight.checked_mul(factor)?))
         };
-        Some((taps.iter().map(whole).collect::<Option<_>>()?, shift))
-    })
+        match self.weights.iter().map(larger).collect() {
+            Some(weights) => Self { weights, shift },
+            None => self,
+        }
+    }
 }
 
 impl Of<'_> {
@@ -47,14 +78,15 @@ impl Of<'_> {
         {
             return Ok(None);
         }
-        let Some((whole, shift)) = exact(taps) else { return Ok(None) };
+        let Some(whole) = Whole::of(taps) else { return Ok(None) };
+        if let Some(shape) = strip_shape([y, x]) {
+            return self.byte_strips(whole.up_to_bytes(), shape, y).map(Some);
+        }
         let words = x.1.div_ceil(4);
-        let below = if whole.iter().all(|weight| *weight >= 0) { 0 } else { (1 << shift) - 1 };
         let mut bytes = vec![0; 4 * words * y.1];
-        for (tap, weight) in taps.iter().zip(whole) {
-            let [_, row, column] = tap.offset;
+        for ([row, column], weight) in &whole.weights {
             let at = (row - y.0) as usize * 4 * words + (column - x.0) as usize;
-            bytes[at] = weight as u8;
+            bytes[at] = *weight as u8;
         }
         let of_words = bytes
             .chunks_exact(4)
@@ -70,8 +102,8 @@ impl Of<'_> {
             first: [y.0, x.0],
             span: y.1 as u32,
             words: words as u32,
-            shift,
-            below,
+            shift: whole.shift,
+            below: whole.below(),
             is_aligned: 0,
         };
         let [rows, columns] = launch.tables();
@@ -90,4 +122,12 @@ impl Of<'_> {
         };
         Ok(Some(Step { launch: Box::new(launch), extents, tables }))
     }
+}
+
+/// The kernel of bytes for sums from where to where along y and x.
+fn strip_shape([y, x]: [(i32, usize); 2]) -> Option<&'static ByteSum> {
+    byte_strips::SUMS.iter().find(|(shape, _)| {
+        let end = x.0 + x.1 as i32;
+        y.1 <= shape.span && x.0 >= shape.first() && end <= shape.first() + shape.span as i32
+    })
 }

@@ -81,6 +81,7 @@ pub fn of_error(error: &Error) -> String {
                 format!("give an array with {dims} axes, or a stencil with as many as the array")
             }
             Error::Weights { source: StencilError::EvenExtent(_), .. }
+            | Error::Stencil(StencilError::EvenExtent(_))
             | Error::StencilFile {
                 source:
                     StencilFileError {
@@ -97,7 +98,7 @@ pub fn of_error(error: &Error) -> String {
                  weights = [0.5, 0.5]"
                     .into()
             }
-            Error::Weights { .. } => {
+            Error::Weights { .. } | Error::Stencil(_) => {
                 "weights are a dense .npy array of 1 to 3 axes with odd extents and finite values; \
                  out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]"
                     .into()

@@ -4,11 +4,29 @@
 use std::collections::BTreeSet;
 
 use super::{Handed, Only, Own, Path, Reverse, is_at};
-use crate::adjoint::algebra::{choose, number, split, stencil, times};
+use crate::adjoint::algebra::{call, choose, number, split, stencil, times};
 use crate::adjoint::fold::{self, Offset};
-use crate::expression::{Array, Node};
+use crate::expression::{Array, Function, Node};
+use problem::Boundary;
 use problem::boundary::Side;
 use transform::{Stencil, Tap};
+
+/// Whether an expression, or its derivative, may be infinite or no number where its parts are numbers.
+fn may_be_no_number(node: &Node) -> bool {
+    let mut may = false;
+    node.visit(&mut |part| {
+        let Node::Call(function, parts) = part else { return };
+        may |= match function {
+            Function::Divide => !parts[1].is_number(),
+            Function::PowerOf(power) => *power < 1,
+            Function::Sqrt | Function::Ln | Function::Power | Function::Atan2 | Function::Exp => {
+                true
+            }
+            _ => false,
+        };
+    });
+    may
+}
 
 impl Reverse<'_> {
     /// What a stencil of an expression hands on to that.
@@ -22,8 +40,22 @@ impl Reverse<'_> {
             self.stencils[of].taps().iter().map(|tap| (tap.offset, tap.weight)).collect();
         let opposite = taps.iter().map(|(at, weight)| (at.map(|at| -at), *weight)).collect();
         let transposed = self.stencil(opposite)?;
+        // Where none of the points that read it counts, what it would be is no part of the derivative.
+        let guard = match may_be_no_number(to) {
+            true => self.guarded(&handed.value).map(|(guard, _)| guard),
+            false => None,
+        };
+        let around_each = || taps.iter().map(|(at, _)| (at.map(|at| -at), 1.0)).collect();
+        let counts = |own: Node| choose(own, number(1.0), number(0.0));
+        let where_some = |all: usize, count: Node, value: Node| {
+            let some = call(Function::Less, [number(0.0), stencil(all, count)]);
+            choose(some, value, number(0.0))
+        };
         if let Some(path) = &handed.path {
-            let value = stencil(transposed, handed.value.clone());
+            let mut value = stencil(transposed, handed.value.clone());
+            if let Some(guard) = guard {
+                value = where_some(self.stencil(around_each())?, counts(guard), value);
+            }
             let mut all: BTreeSet<Offset> = BTreeSet::new();
             for first in &path.taps {
                 for (second, _) in &taps {
@@ -37,7 +69,11 @@ impl Reverse<'_> {
         let periodic = self.periodic(to, reach)?;
         let (factor, rest) = split(&handed.value);
         let around = self.around(rest, periodic, reach);
-        let value = times(factor.clone(), stencil(transposed, Node::Read(around)));
+        let mut value = times(factor.clone(), stencil(transposed, Node::Read(around)));
+        if let Some(guard) = guard {
+            let counts = self.around(counts(guard), periodic, reach);
+            value = where_some(self.stencil(around_each())?, Node::Read(counts), value);
+        }
         let offsets = taps.iter().map(|(at, _)| *at).collect();
         let only = Some(Only { factor, taps, of: around });
         let path = Path { taps: offsets, only, periodic };
@@ -146,36 +182,42 @@ impl Reverse<'_> {
     }
 
     /// Notes a part of the adjoint of an array that is read.
-    pub(super) fn read(
-        &mut self,
-        array: Array,
-        Handed { value, path }: &Handed,
-    ) -> Result<(), String> {
+    pub(super) fn read(&mut self, array: Array, handed: &Handed) -> Result<(), String> {
         if !self.active.contains(&array) {
             return Ok(());
         }
+        let boundary = self.system.boundary_of(array).without_added();
+        let parts = self.folded(&boundary, handed)?;
+        self.found.entry(array).or_default().extend(parts);
+        Ok(())
+    }
+
+    /// What is handed on to each point of something that has this around it.
+    pub(super) fn folded(
+        &mut self,
+        boundary: &Boundary,
+        Handed { value, path }: &Handed,
+    ) -> Result<Vec<Node>, String> {
         let mut parts = vec![value.clone()];
         if let Some(path) = path {
-            let boundary = self.system.boundary_of(array).without_added();
             let extents = self.system.shape.extents();
             let left_out = path.periodic;
             match &path.only {
                 Some(Only { factor, taps, of }) => {
-                    for (at, taps) in fold::of_stencil(&boundary, extents, taps, left_out) {
+                    for (at, taps) in fold::of_stencil(boundary, extents, taps, left_out) {
                         let own = self.stencil_of(taps, Node::Read(*of))?;
                         parts.push(choose(is_at(at), times(factor.clone(), own), number(0.0)));
                     }
                 }
                 None => {
-                    for (at, taps) in fold::of_places(&boundary, extents, &path.taps, left_out) {
+                    for (at, taps) in fold::of_places(boundary, extents, &path.taps, left_out) {
                         let own = self.stencil_of(taps, value.clone())?;
                         parts.push(choose(is_at(at), own, number(0.0)));
                     }
                 }
             }
         }
-        self.found.entry(array).or_default().extend(parts);
-        Ok(())
+        Ok(parts)
     }
 
     /// A stencil with these weights of an expression; one of the point itself is a product.

@@ -101,9 +101,12 @@ impl<T: Target> OnTarget<T> {
         let whole = rows(&kernel.geometry, system.dtype, Region::whole(system.shape));
         let mut upload = |grid: &Arc<Grid>| {
             let array = target.allocate("fields", bytes)?;
-            with_values!(&grid.values, values => {
-                target.write(array, whole, bytemuck::cast_slice(values))?;
-            });
+            // Of those that come from elsewhere on the GPU there are none here.
+            if grid.values.len() > 0 {
+                with_values!(&grid.values, values => {
+                    target.write(array, whole, bytemuck::cast_slice(values))?;
+                });
+            }
             Ok::<usize, Error>(array)
         };
         let mut fields: Vec<Vec<usize>> = Vec::new();

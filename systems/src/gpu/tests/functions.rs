@@ -41,7 +41,11 @@ impl Compiled {
         let place = emitter.parameter(Global, "parameters", 16);
         emitter.store(place, result);
         emitter.ret();
-        let text = format!("{}.visible .entry f()\n{{\n{}}}\n", digits(), emitter.finish());
+        let text = format!(
+            "{}.visible .entry f(.param .align 8 .b8 parameters[24])\n{{\n{}}}\n",
+            digits(),
+            emitter.finish()
+        );
         let program = Program::read(&text);
         let memory = Memory::new(&program, vec![vec![0; 8]]);
         Self { dtype, function, program, memory }

@@ -71,7 +71,9 @@ impl Alone {
         let body: Vec<&str> = body.lines().filter(|line| !["{", "}"].contains(line)).collect();
         let digits =
             if finish.has_digits { ptx_writer::functions::digits() } else { String::new() };
-        let mut text = format!("{digits}.entry {KERNEL}(\n)\n{{\n.reg .b32 %name<12>;\n");
+        let mut text = format!(
+            "{digits}.entry {KERNEL}(.param .align 8 .b8 parameters[4096])\n{{\n.reg .b32 %name<12>;\n"
+        );
         let load = |index: usize| {
             format!("ld.param.u64 %name{}, [parameters+{}];\n", 4 + index, 8 * (OPERANDS + index))
         };

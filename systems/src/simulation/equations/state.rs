@@ -73,7 +73,7 @@ impl SystemSimulation {
         let arrays = Cell::new(arrays);
         // Whoever begins asks once.
         let beginning = || then(StartValues::resumed(system, step, arrays.take())?);
-        let simulation = Self::begun(system, asked, &beginning)?;
+        let simulation = Self::begun(system, asked, &beginning, &[])?;
         Ok(Self { done: step, finite: step, first: step, records, rows, rows_of, ..simulation })
     }
 
@@ -284,6 +284,16 @@ impl SystemSimulation {
         let stepped = self.step(steps);
         let taping = self.taping.take().expect("it goes along");
         stepped.map(|()| taping.tape)
+    }
+
+    /// Begins to note when steps are, and how long, where that follows from the values.
+    pub(in crate::simulation) fn note_paces(&mut self) {
+        self.paces = self.system.varies_steps().then(Vec::new);
+    }
+
+    /// The time and the length of each step since then, which are not noted any more.
+    pub(in crate::simulation) fn noted_paces(&mut self) -> Vec<[f64; 2]> {
+        self.paces.take().unwrap_or_default()
     }
 
     /// What was noted until now, which it has no more.

@@ -23,6 +23,9 @@ impl SystemSimulation {
             let [records, rows] = noted;
             self.records.truncate(records);
             self.rows.truncate(rows);
+            if let Some(taping) = &mut self.taping {
+                taping.step_back();
+            }
         }
         self.system.clock = clock;
         self.session.tell_clock(clock)?;

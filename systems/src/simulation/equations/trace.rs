@@ -84,9 +84,12 @@ impl<'a> Search<'a> {
         let start = Instant::now();
         let system = &self.of.system.begun();
         let asked = Asked { engine: self.engine, ..Asked::default() };
-        let mut again = SystemSimulation::begun(system, &asked, &|| {
-            StartValues::with(system, &self.of.inputs)
-        })?;
+        let mut again = SystemSimulation::begun(
+            system,
+            &asked,
+            &|| StartValues::with(system, &self.of.inputs),
+            &[],
+        )?;
         self.advance(&mut again, self.finite)?;
         let (mut arrays, mut clock) = (again.arrays()?, again.clock());
         while self.finite + 1 < self.step && start.elapsed() < limit {

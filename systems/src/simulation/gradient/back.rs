@@ -6,8 +6,8 @@
 //! tape is written again from the nearest one. Where the tape has room for all steps, none is taken again.
 
 use super::place::{checked_rounding, most_bytes, room, settled};
-use crate::adjoint::Given;
 use crate::adjoint::schedule::{Plan, first_kept};
+use crate::adjoint::{Adjoint, Given};
 use crate::checked::System;
 use crate::simulation::equations::{Passed, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
@@ -52,20 +52,22 @@ pub struct Route {
 }
 
 impl Route {
-    /// One over so many steps from the present one on, of a simulation whose adjoint, which is this system, reads these values.
+    /// One over so many steps from the present one on, of a simulation that has this adjoint.
     ///
     /// # Errors
     /// Not one state fits; there is no room where states are to be kept; what is asked for makes no sense.
     pub fn new(
         of: &mut Simulation,
-        given: &[Given],
+        Adjoint { given, system: adjoint, completes, .. }: &Adjoint,
         steps: usize,
-        (by, adjoint): (&GradientBy, &System),
+        by: &GradientBy,
     ) -> Result<Self, Error> {
         let mut fields: Vec<String> = given.iter().map(|given| given.field.clone()).collect();
         fields.sort_unstable();
         fields.dedup();
         let lag = given.iter().map(|given| (-given.when).max(0) as usize).max().unwrap_or(0);
+        // The step that completes reads all of them a step earlier.
+        let lag = lag + usize::from(*completes);
         let system = of.system().expect("gradients are of systems").clone();
         let dtype = system.dtype().stored();
         let rounded = checked_rounding(by.rounded, dtype)?;
@@ -112,6 +114,11 @@ impl Route {
             end: None,
             steps_again: 0,
         })
+    }
+
+    /// Which of the values are given.
+    pub fn give(&mut self, given: &[Given]) {
+        self.given = given.to_vec();
     }
 
     /// How many units there are.
@@ -167,15 +174,24 @@ impl Route {
         Ok(())
     }
 
-    /// Goes back over all steps; the simulation is then after them again.
+    /// Goes back over all steps; the simulation is then after them again. The adjoint takes a step more if the last one completes it.
     ///
     /// # Errors
     /// As [`Simulation::step`], of both.
-    pub fn back(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
-        if self.steps == 0 {
-            return Ok(());
-        }
+    pub fn back(
+        &mut self,
+        of: &mut Simulation,
+        back: &mut Simulation,
+        completes: bool,
+    ) -> Result<(), Error> {
         self.bring(of, back)?;
+        if self.steps > 0 {
+            self.back_over_all(of, back)?;
+        }
+        if completes { self.complete(of, back) } else { Ok(()) }
+    }
+
+    fn back_over_all(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {
         let last = self.last();
         self.restore(back, last, self.lag + last - 1)?;
         let Some(end) = self.end else { return Ok(()) };
@@ -345,16 +361,38 @@ impl Route {
 
     /// Takes so many steps of the adjoint, from this time on the tape backwards.
     fn restore(&mut self, back: &mut Simulation, steps: usize, time: usize) -> Result<(), Error> {
+        // Nothing comes after the last values, where the first step of the adjoint looks at them alone.
+        let most = if time == self.lag + self.last() && steps == 1 { 0 } else { isize::MAX };
+        self.step_back(back, (steps, time), |given| given.when.min(most))
+    }
+
+    /// Takes the step of the adjoint that completes it, with the values before the first step in the places of those after one.
+    fn complete(&mut self, of: &Simulation, back: &mut Simulation) -> Result<(), Error> {
+        let system = of.system().expect("gradients are of systems");
+        let levels = |name: &str| system.find(name).map_or(0, |field| system.fields[field].levels);
+        let when = |given: &Given| {
+            let is_of_state = 1 - given.when < levels(&given.field) as isize;
+            // What reads a still earlier one does not count in that step.
+            if is_of_state { given.when - 1 } else { 0 }
+        };
+        self.step_back(back, (1, self.lag), when)
+    }
+
+    /// Takes steps of the adjoint, from a time on the tape backwards, with values of the times that `when` says.
+    fn step_back(
+        &mut self,
+        back: &mut Simulation,
+        (steps, time): (usize, usize),
+        when: impl Fn(&Given) -> isize,
+    ) -> Result<(), Error> {
         let Form::Equations(system) = &mut back.form else {
             unreachable!("what reads other fields is no stencil")
         };
         let tape = self.values.take().expect("it is here between steps");
-        // Nothing comes after the last values, where the first step of the adjoint looks at them alone.
-        let most = if time == self.lag + self.last() && steps == 1 { 0 } else { isize::MAX };
         let moves = self.given.iter().map(|given| {
             let place = self.fields.iter().position(|field| *field == given.field);
             let place = place.expect("each field is among them");
-            Ok(Move { array: number(system, &given.name, 0)?, place, when: given.when.min(most) })
+            Ok(Move { array: number(system, &given.name, 0)?, place, when: when(given) })
         });
         let moves = moves.collect::<Result<_, Error>>()?;
         let taping = Taping { tape, moves, way: Way::Restore, next: time };

@@ -5,7 +5,8 @@
 //! After the steps the adjoint system goes back over them. Where it depends on the forward values, some of them are kept on the way, and
 //! those between are computed again ([`back`]).
 
-use super::Simulation;
+use super::builder::Choices;
+use super::{Form, Simulation};
 use crate::adjoint::{Adjoint, By, Misfit, refused};
 use crate::checked::System;
 use back::Route;
@@ -15,8 +16,10 @@ use problem::{Dtype, Error, Grid};
 
 mod back;
 mod place;
+mod shots;
 
 pub use crate::tape::Place;
+pub use shots::ShotGradients;
 
 /// By what is differentiated, and with how much memory.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,8 @@ pub struct GradientBy {
     pub coefficients: Vec<String>,
     /// Constants, by name: as far as equations and sources read them.
     pub parameters: Vec<String>,
+    /// Whether the number that is sought changes with totals, too: then what these are made of is kept.
+    pub totals: bool,
     /// What kept states may take of the memory where they are kept, of a system that needs some. If nothing is said, a quarter of what is
     /// free, of this machine's memory no more than it takes to take each step again once (and 256 MiB), and in a folder as much as they like.
     /// All that is kept counts, with the state after the steps where some are taken again. If it is less than two states and, of the values that
@@ -46,6 +51,10 @@ pub struct Cotangents {
     /// With each value that receivers recorded: a row of each step, as [`Simulation::records`] has them but without the time, and before
     /// them one of the start, or none. Nothing at all if it does not change with them.
     pub records: Vec<Vec<f64>>,
+    /// With each total of the system, in the order of its names: a row of the values after each step, and before them one of the start, or
+    /// none, or one row of those after the last step alone. Nothing at all if it does not change with them. [`GradientBy::totals`] says
+    /// before that there will be some.
+    pub totals: Vec<Vec<f64>>,
 }
 
 /// How much a number that is sought changes with what the steps began with.
@@ -88,7 +97,7 @@ impl Simulation {
     /// let by = GradientBy { parameters: vec!["rate".into()], ..GradientBy::default() };
     /// let gradient = decay.gradient(1, &by, |after| {
     ///     let u = after.state()?.arrays;
-    ///     Ok(Cotangents { fields: u, records: Vec::new() })
+    ///     Ok(Cotangents { fields: u, ..Cotangents::default() })
     /// })?;
     /// // Of the second point: u = 2 becomes 2 - 0.5*4 = 0; of the first one 1 becomes 0.5, which changes by 1 - 2*0.5*1 = 0.
     /// let (name, by_start) = &gradient.start[0];
@@ -102,7 +111,7 @@ impl Simulation {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Gradient`]: there is no adjoint of something in the system, which is told. [`Error::Split`]: ranks share the grid.
+    /// - [`Error::Gradient`]: there is no adjoint of something in the system, which is told. [`Error::Split`]: processes share the grid.
     /// - [`Error::UnknownField`], [`Error::Extents`]: a cotangent is of none of its arrays, or of another shape.
     /// - [`Error::Memory`]: not one state fits.
     /// - Whatever [`Simulation::step`], [`super::Builder::build`] and `misfit` fail with.
@@ -115,39 +124,73 @@ impl Simulation {
         let Some(choices) = self.choices.clone() else {
             return Err(refused("gradients are taken of systems: write the stencil as one".into()));
         };
-        self.check_alone()?;
-        let (system, engine) = (choices.system.clone(), choices.asked.engine);
+        self.check_in_one_process()?;
+        let system = choices.system.clone();
         let keeping = by;
         let by = By { coefficients: by.coefficients.clone(), parameters: by.parameters.clone() };
         let first = self.steps();
         let span = (first, steps);
-        let plain = Adjoint::new(&system, &by, span, &Misfit::unsaid(&system, steps))?;
-        let mut route = None;
-        if plain.given.is_empty() {
-            self.step(steps)?;
-        } else {
-            let mut own = Route::new(self, &plain.given, steps, (keeping, &plain.system))?;
-            own.forward(self)?;
-            route = Some(own);
+        let mut unsaid = Misfit::unsaid(&system, steps).of_unknown_paces(&system, steps);
+        if keeping.totals {
+            unsaid = unsaid.of_totals_too(&system, steps);
+        }
+        let plain = Adjoint::new(&system, &by, span, &unsaid)?;
+        let mut route = match plain.given.is_empty() {
+            true => None,
+            false => Some(Route::new(self, &plain, steps, keeping)?),
+        };
+        if let Form::Equations(own) = &mut self.form {
+            own.note_paces();
+        }
+        let stepped = match &mut route {
+            Some(route) => route.forward(self),
+            None => self.step(steps),
+        };
+        let paces = match &mut self.form {
+            Form::Equations(own) => own.noted_paces(),
+            Form::Sum(_) => Vec::new(),
+        };
+        stepped?;
+        if self.steps() != first + steps {
+            let taken = self.steps() - first;
+            return Err(refused(format!(
+                "the run ends after {taken} of the {steps} steps: take so many"
+            )));
         }
         let cotangents = misfit(self)?;
         if self.steps() != first + steps {
             return Err(refused("the misfit took steps of its own".into()));
         }
         let records = checked_records(&system, cotangents.records, steps)?;
-        let adjoint = match records.is_empty() && system.receivers().len() == 0 {
+        let totals = checked_totals(&system, cotangents.totals, steps)?;
+        if !totals.is_empty() && !keeping.totals {
+            return Err(refused(
+                "there are derivatives by totals: say before that there will be some (`totals`), so that what they are made of is kept".into(),
+            ));
+        }
+        let is_plain = records.is_empty()
+            && system.receivers().len() == 0
+            && !keeping.totals
+            && !system.varies_steps();
+        let adjoint = match is_plain {
             true => plain,
-            false => Adjoint::new(&system, &by, span, &Misfit { records: records.clone() })?,
+            false => {
+                let misfit = Misfit { records: records.clone(), totals, paces };
+                Adjoint::new(&system, &by, span, &misfit)?
+            }
         };
+        // What the misfit has nothing to do with was kept in vain.
+        if let Some(route) = &mut route {
+            route.give(&adjoint.given);
+        }
         let row = records.last().filter(|_| !adjoint.looks_at_end);
         let inputs = beginning(&system, &adjoint, &cotangents.fields, row)?;
         // What is added after the first step, which is noted before that.
         let mut unnoted = vec![0.0; adjoint.sources.len()];
-        let back = Self::of(&adjoint.system).engine(engine).control(choices.control.clone());
         let mut back = match adjoint.looks_at_end {
-            false => back.inputs(inputs).build()?,
+            false => going_back(&adjoint, &choices, inputs)?,
             true => {
-                let mut back = back.build()?;
+                let mut back = going_back(&adjoint, &choices, Vec::new())?;
                 match &mut route {
                     Some(route) => route.give_end(self, &mut back)?,
                     None => back.step(1)?,
@@ -160,23 +203,44 @@ impl Simulation {
                     let own = back.field(&name)?;
                     let sum = (0..grid.shape.points()).map(|at| own.get(at) + grid.get(at));
                     let extents = &grid.shape.extents()[3 - grid.shape.dims()..];
-                    back.set_field(&name, Grid::new(extents, sum.collect::<Vec<f64>>())?)?;
+                    let sum = Grid::new(extents, sum.collect::<Vec<f64>>())?;
+                    back.put_level(&name, 0, sum.stored_as(own.dtype())?)?;
                 }
                 back
             }
         };
         let steps_again = match &mut route {
             None => {
-                back.step(steps)?;
+                back.step(steps + usize::from(adjoint.completes))?;
                 0
             }
             Some(route) => {
-                route.back(self, &mut back)?;
+                route.back(self, &mut back, adjoint.completes)?;
                 route.steps_again
             }
         };
         found(&adjoint, &mut back, (steps, steps_again), &unnoted)
     }
+}
+
+/// A simulation of the adjoint as the steps were computed, shared by ranks if these were and it can be cut so.
+fn going_back(
+    adjoint: &Adjoint,
+    choices: &Choices,
+    inputs: Vec<(String, Grid)>,
+) -> Result<Simulation, Error> {
+    let back = || {
+        let back = Simulation::of(&adjoint.system).engine(choices.asked.engine);
+        back.control(choices.control.clone()).inputs(inputs.clone())
+    };
+    if let Some(sharing) = &choices.asked.sharing {
+        match back().shared(sharing.clone()).build() {
+            // By one rank, whose results are the same.
+            Err(Error::Split { .. } | Error::Unsupported { .. }) => (),
+            built => return built,
+        }
+    }
+    back().build()
 }
 
 /// Rows of as many numbers as there are receivers, one of the start and one of each step, or none at all.
@@ -199,6 +263,29 @@ fn checked_records(
     Err(refused(format!(
         "{rows} rows of up to {most} derivatives by records; {steps} steps and {receivers} receivers have as many rows of {receivers}, or one more"
     )))
+}
+
+/// Rows of as many numbers as there are totals, one of the start and one of each step, or none at all.
+fn checked_totals(
+    system: &System,
+    rows: Vec<Vec<f64>>,
+    steps: usize,
+) -> Result<Vec<Vec<f64>>, Error> {
+    let totals = system.totals().len();
+    let are_right = rows.iter().all(|row| row.len() == totals);
+    let before = match rows.len() {
+        0 => return Ok(rows),
+        _ if are_right && totals == 0 => return Ok(Vec::new()),
+        count if are_right && (count == steps || count == 1) => steps + 1 - count,
+        count if are_right && count == steps + 1 => 0,
+        count => {
+            let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+            return Err(refused(format!(
+                "{count} rows of up to {most} derivatives by totals; {steps} steps and {totals} totals have as many rows of {totals}, or one more, or the last one alone"
+            )));
+        }
+    };
+    Ok(std::iter::repeat_n(vec![0.0; totals], before).chain(rows).collect())
 }
 
 /// What the fields of an adjoint system start with.

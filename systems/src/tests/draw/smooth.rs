@@ -18,9 +18,15 @@ pub enum Kind {
 
 /// The system of a seed, in f64, on a small grid; with a source that has the table `dir` of each step, and receivers.
 pub fn differentiable(seed: u64, kind: Kind) -> Description {
-    let mut own = Draw { solid: Solid::Nowhere, ..Draw::new(seed, 1 + (seed % 4) as i32) };
+    let mut own = Draw::new(seed, 1 + (seed % 4) as i32);
     own.order = [Order::Together, Order::InTurn, Order::ByRates][(seed / 2 % 3) as usize];
     own.layered = seed.is_multiple_of(11);
+    if own.layered {
+        own.solid = Solid::Nowhere;
+    }
+    if own.solid == Solid::Images {
+        own.reach = 1;
+    }
     // A stencil of an expression of what is periodic and of what is not has no adjoint.
     own.periodic = (seed % 4 != 3).then(|| [(); 3].map(|()| own.one_in(3)));
     own.differentiable(kind)
@@ -57,9 +63,16 @@ impl Draw {
             let methods = [Method::Euler, Method::Rk2, Method::Ssprk3, Method::Rk4];
             drawn = drawn.method(methods[self.below(4)]);
         }
-        let solves = self.order != Order::Together && self.one_in(3);
+        let is_solid = self.solid != Solid::Nowhere;
+        if is_solid {
+            drawn = drawn.solid(self.solid().as_str());
+        }
+        let solves = !is_solid && self.order != Order::Together && self.one_in(3);
         if solves {
             drawn = drawn.stencil("inverted", self.inverted());
+        }
+        if self.one_in(3) {
+            drawn = self.totals(drawn, kind);
         }
         for field in 0..self.fields {
             if self.order != Order::Together && self.one_in(2) {
@@ -70,6 +83,10 @@ impl Draw {
                     false => (value, self.boundary()),
                 };
                 drawn = drawn.work_with(&name, value, &boundary);
+                if is_solid {
+                    let walls = self.walls("w", 1).replace("bounce=w0", &format!("bounce={name}"));
+                    drawn = drawn.work_walls(&walls);
+                }
                 self.computed.push(name);
             }
             let (start, boundary) = (self.start(), self.boundary());
@@ -86,7 +103,11 @@ impl Draw {
             if self.order == Order::InTurn {
                 self.computed.push(format!("new({name})"));
             }
-            let field = field.boundary(&boundary);
+            let mut field = field.boundary(&boundary);
+            if is_solid {
+                let others = drawn.fields.len() + 1;
+                field = field.walls(&self.walls("u", others));
+            }
             let keep = self.one_in(4);
             drawn = drawn.field(if keep { field.keep(&self.points()) } else { field });
         }
@@ -97,6 +118,7 @@ impl Draw {
             let first = "dir(n)".to_owned();
             let add = match number {
                 0 => first,
+                _ if self.named > 0 => "0.3*m0 + 0.1*sin(t)".to_owned(),
                 _ if self.one_in(2) => "0.2*sin(3*t) + 0.01*n".to_owned(),
                 _ => format!("0.1*k*u{}", self.below(self.fields)),
             };
@@ -127,6 +149,33 @@ impl Draw {
             if System::new(&drawn, Path::new("")).is_err() {
                 drawn.pml = None;
             }
+        }
+        drawn
+    }
+
+    /// Totals that equations then read, of which one is made of another.
+    fn totals(&mut self, mut drawn: Description, kind: Kind) -> Description {
+        let of_kind = |own: &mut Self| match kind {
+            Kind::Linear => own.linear(2),
+            Kind::Smooth => own.smooth(2),
+        };
+        let first = format!("mean({})", of_kind(self));
+        let place = self.place_or_time();
+        drawn = match self.one_in(2) {
+            true => drawn.total("m0", first),
+            false => {
+                drawn.total_where("m0", format!("0.02*sum({}) + sin(t)", of_kind(self)), &place)
+            }
+        };
+        self.named = 1;
+        if self.one_in(2) {
+            let inner = of_kind(self);
+            let second = match kind {
+                Kind::Linear => format!("0.5*mean({inner} - m0) + 0.1*m0"),
+                Kind::Smooth => format!("tanh(m0)*mean(({inner} - m0)^2) - 0.1*m0"),
+            };
+            drawn = drawn.total("m1", second);
+            self.named = 2;
         }
         drawn
     }
@@ -173,6 +222,9 @@ impl Draw {
             let place = self.below(self.computed.len());
             return self.computed[place].clone();
         }
+        if self.named > 0 && self.one_in(6) {
+            return format!("m{}", self.below(self.named));
+        }
         match self.below(5) {
             0 if self.order != Order::ByRates => format!("prev(u{field})"),
             1 if self.order != Order::ByRates => format!("prev2(u{field})"),
@@ -196,7 +248,11 @@ impl Draw {
                 format!("if({}, {a}, {b})", self.place_or_time())
             }
             7 | 8 => format!("s{stencil}({})", self.value()),
-            9 => format!("-s{stencil}({})", self.linear(depth.min(2) - 1)),
+            // Beside walls equations read one point far.
+            9 if self.solid != Solid::Images => {
+                format!("-s{stencil}({})", self.linear(depth.min(2) - 1))
+            }
+            9 => format!("-s{stencil}({}*{} + {})", self.factor(), self.value(), self.value()),
             10 => format!("max(0.2, {})*{}", self.factor(), self.linear(depth - 1)),
             _ => format!("0.5*{} + 0.5*s{stencil}({})", self.value(), self.value()),
         }

@@ -126,6 +126,9 @@ macro_rules! shuffles {
                     if !width.is_power_of_two() || width > LANES as u32 {
                         return Err((lane, crate::FaultKind::Width(width)));
                     }
+                    if argument >= LANES as u32 {
+                        return Err((lane, crate::FaultKind::NoLane(argument)));
+                    }
                     let (width, argument) = (width as usize, argument as usize);
                     let segment = lane / width * width;
                     let source: Option<usize> = $source(lane, argument, segment, width);

@@ -16,6 +16,7 @@ const SHAPE: Config = Config {
     registers: 32,
     cooperative: false,
     overlapping: false,
+    steps: 1 << 22,
 };
 
 /// Runs a kernel under several seeds and returns the mistake that each run reports.
@@ -65,6 +66,7 @@ mod memory;
 mod order;
 mod products;
 mod proxies;
+mod unseen;
 
 #[test]
 fn metadata_that_is_not_ordered() {

@@ -20,14 +20,13 @@ fn an_adjoint_elsewhere_reads_what_a_device_keeps() {
         let mut of = Simulation::of(&system).engine(EngineRequest::Emulate).build().unwrap();
         let memory = Some(memory::Bytes(memory));
         let by = GradientBy { memory, place: Place::Device, ..GradientBy::default() };
-        let (given, types) = (&adjoint.given, (&by, &adjoint.system));
-        let mut route = Route::new(&mut of, given, STEPS, types).unwrap();
+        let mut route = Route::new(&mut of, &adjoint, STEPS, &by).unwrap();
         route.forward(&mut of).unwrap();
         let name = adjoint.fields[0].name.clone();
         let ones = Grid::new(&[4], vec![1.0; 4]).unwrap();
         let back = Simulation::of(&adjoint.system).inputs(vec![(name.clone(), ones)]);
         let mut back = back.engine(engine).build().unwrap();
-        route.back(&mut of, &mut back).unwrap();
+        route.back(&mut of, &mut back, adjoint.completes).unwrap();
         let found = back.field(&name).unwrap();
         (0..4).map(|at| found.get(at)).collect::<Vec<f64>>()
     };

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Gradients of shots: several at the same time where one alone does not fill the cores, else one after the other.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use super::{Cotangents, Gradient, GradientBy, Place};
+use crate::adjoint::refused;
+use crate::checked::System;
+use crate::simulation::{Form, Simulation, SystemState};
+use compute::engine::EngineRequest;
+use compute::engine::cpu::caches;
+use problem::control::Control;
+use problem::memory::{self, Bytes};
+use problem::{Error, Grid};
+
+/// The gradients of shots together.
+#[derive(Clone, Debug)]
+pub struct ShotGradients {
+    /// Their sum, in the order of the shots; but for what sources add.
+    pub sum: Gradient,
+    /// Of each shot the derivative by what each source adds in each step.
+    pub sources: Vec<Vec<Vec<f64>>>,
+}
+
+/// What a shot has left.
+struct Shot {
+    gradient: Gradient,
+    /// Its last values, of the last shot if another simulation computed it.
+    end: Option<SystemState>,
+}
+
+/// What is asked of each shot.
+struct Task<'a> {
+    begin: &'a SystemState,
+    shots: &'a [Vec<Vec<f64>>],
+    steps: usize,
+    by: &'a GradientBy,
+    misfit: &'a (dyn Fn(&mut Simulation, usize) -> Result<Cotangents, Error> + Sync),
+}
+
+impl Task<'_> {
+    fn of(&self, of: &mut Simulation, number: usize) -> Result<Gradient, Error> {
+        of.begin_shot(self.begin, &self.shots[number])?;
+        of.gradient(self.steps, self.by, |after| (self.misfit)(after, number))
+    }
+}
+
+impl Simulation {
+    /// Takes so many steps once for each shot, each time from the present values and with these numbers for what sources add
+    /// ([`Simulation::begin_shot`]), and returns the sum of their gradients ([`Simulation::gradient`]). `misfit` is told the number of
+    /// the shot. The simulation is then after the steps of the last one.
+    ///
+    /// Shots of a grid that is small for the caches are computed at the same time, each by one core: `misfit` may be asked by several
+    /// threads, of shots in any order. The sum has the same bits all the same.
+    ///
+    /// # Errors
+    /// As both of these; there are no shots.
+    pub fn gradient_of_shots(
+        &mut self,
+        (steps, shots): (usize, &[Vec<Vec<f64>>]),
+        by: &GradientBy,
+        misfit: impl Fn(&mut Self, usize) -> Result<Cotangents, Error> + Sync,
+    ) -> Result<ShotGradients, Error> {
+        let begin = self.state()?;
+        let task = Task { begin: &begin, shots, steps, by, misfit: &misfit };
+        let side_by_side = self.side_by_side(shots.len(), by)?;
+        let mut all = Sum::default();
+        if side_by_side < 2 {
+            for number in 0..shots.len() {
+                all.add(task.of(self, number)?);
+            }
+            return all.found();
+        }
+        // Each has a part of the memory.
+        let by = match (&by.place, by.memory) {
+            (Place::Folder(_), None) => by.clone(),
+            (_, asked) => {
+                let all = asked.unwrap_or(Bytes(memory::free().0 / 4));
+                GradientBy { memory: Some(Bytes(all.0 / side_by_side as u64)), ..by.clone() }
+            }
+        };
+        let task = Task { by: &by, ..task };
+        let choices = self.choices.as_ref().expect("they are of a system");
+        let of = Of {
+            system: &choices.system,
+            engine: choices.asked.engine,
+            control: &choices.control,
+            series: choices.series,
+        };
+        let end = all.side_by_side(side_by_side, &task, &of)?;
+        if let Some(end) = end {
+            self.begin_shot(&begin, shots.last().expect("there are some"))?;
+            self.begin_with(end)?;
+        }
+        all.found()
+    }
+
+    /// How many shots are computed at the same time: by one core each, if the arrays of all of them are in the caches, so that a core
+    /// waits neither for memory nor for other cores. On a GPU, and among ranks, one.
+    fn side_by_side(&mut self, shots: usize, by: &GradientBy) -> Result<usize, Error> {
+        let cores = rayon::current_num_threads();
+        let Some(choices) = &self.choices else { return Ok(1) };
+        let is_plain = choices.asked.sharing.is_none()
+            && choices.asked.family.is_none()
+            && choices.asked.inputs.is_empty()
+            && matches!(choices.asked.engine, EngineRequest::Auto | EngineRequest::Cpu)
+            && by.place != Place::Device;
+        let system = &choices.system;
+        let bytes = system.arrays() * system.shape().points() * system.dtype().bytes();
+        // Forwards and backwards.
+        let fit = caches::last_level() / (2 * bytes).max(1);
+        let Form::Equations(own) = &mut self.form else { return Ok(1) };
+        let is_here = own.room().free_room()?.is_none() && own.room().engine() == "cpu";
+        Ok(if is_plain && is_here { cores.min(fit as usize).min(shots) } else { 1 })
+    }
+}
+
+/// What simulations of shots are made of.
+struct Of<'a> {
+    system: &'a System,
+    engine: EngineRequest,
+    control: &'a Control,
+    series: Option<usize>,
+}
+
+impl Of<'_> {
+    /// Computes shots by one core, the next one that nobody has begun, until there is none or something fails.
+    fn work(
+        &self,
+        task: &Task,
+        (next, failed): (&AtomicUsize, &AtomicBool),
+        to: &Sender<(usize, Result<Shot, Error>)>,
+    ) {
+        let count = task.shots.len();
+        let mut own = None;
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count || failed.load(Ordering::Relaxed) {
+                return;
+            }
+            let shot = self.shot(task, number, &mut own);
+            failed.fetch_or(shot.is_err(), Ordering::Relaxed);
+            // Nobody waits for it any more if another one has failed.
+            let _ = to.send((number, shot));
+        }
+    }
+
+    fn shot(
+        &self,
+        task: &Task,
+        number: usize,
+        own: &mut Option<Simulation>,
+    ) -> Result<Shot, Error> {
+        let simulation = match own {
+            Some(own) => own,
+            None => {
+                let made = Simulation::of(self.system).engine(self.engine);
+                let mut made = made.control(self.control.clone()).state(task.begin.clone());
+                if let Some(every) = self.series {
+                    made = made.series(every);
+                }
+                own.insert(made.build()?)
+            }
+        };
+        let gradient = task.of(simulation, number)?;
+        let is_last = number + 1 == task.shots.len();
+        let end = if is_last { Some(simulation.state()?) } else { None };
+        Ok(Shot { gradient, end })
+    }
+}
+
+/// The sum of gradients, in the order of the shots.
+#[derive(Default)]
+struct Sum {
+    sum: Option<Gradient>,
+    sources: Vec<Vec<Vec<f64>>>,
+}
+
+impl Sum {
+    fn add(&mut self, mut of_shot: Gradient) {
+        self.sources.push(std::mem::take(&mut of_shot.sources));
+        let Some(sum) = &mut self.sum else {
+            self.sum = Some(of_shot);
+            return;
+        };
+        let pairs = sum.start.iter_mut().map(|(_, grid)| grid);
+        let pairs = pairs.chain(sum.coefficients.iter_mut().map(|(_, grid)| grid));
+        let own = of_shot.start.iter().map(|(_, grid)| grid);
+        let own = own.chain(of_shot.coefficients.iter().map(|(_, grid)| grid));
+        pairs.zip(own).for_each(|(sum, own)| *sum = added(sum, own));
+        for ((_, sum), (_, own)) in sum.parameters.iter_mut().zip(of_shot.parameters) {
+            *sum += own;
+        }
+        sum.steps_again += of_shot.steps_again;
+    }
+
+    /// Computes so many shots at the same time; the values after the last one.
+    fn side_by_side(
+        &mut self,
+        count: usize,
+        task: &Task,
+        of: &Of,
+    ) -> Result<Option<SystemState>, Error> {
+        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let (to, from) = channel();
+            for _ in 0..count {
+                let (to, counts) = (to.clone(), (&next, &failed));
+                scope.spawn(move || {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+                    let pool = pool.expect("a thread starts");
+                    pool.install(|| of.work(task, counts, &to));
+                });
+            }
+            drop(to);
+            let (mut waiting, mut added, mut end) = (BTreeMap::new(), 0, None);
+            for (number, shot) in from {
+                waiting.insert(number, shot);
+                while let Some(shot) = waiting.remove(&added) {
+                    let shot = shot.inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+                    added += 1;
+                    self.add(shot.gradient);
+                    end = shot.end;
+                }
+            }
+            // The first one of those that failed, if an earlier one was not begun any more.
+            match waiting.into_values().find_map(Result::err) {
+                Some(error) => Err(error),
+                None => Ok(end),
+            }
+        })
+    }
+
+    fn found(self) -> Result<ShotGradients, Error> {
+        let sources = self.sources;
+        let sum = self.sum.ok_or_else(|| refused("there are no shots".into()))?;
+        Ok(ShotGradients { sum, sources })
+    }
+}
+
+/// The sum of two grids, as they are stored.
+fn added(a: &Grid, b: &Grid) -> Grid {
+    let sums = (0..a.shape.points()).map(|at| a.get(at) + b.get(at)).collect();
+    let sum = problem::Values::F64(sums).cast(a.dtype());
+    Grid { shape: a.shape, values: sum }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A lane that executes PTX: its accesses are those of the block's memories, with all their checks.
+
+use super::instructions;
+use crate::atomics::{Ordering, Word};
+use crate::block::Block;
+use crate::clock::{Agent, Clock};
+use crate::config::LANES;
+use crate::fault::{Access as Doing, FaultKind, aligned};
+use crate::lane::{give_way, with};
+use crate::shadow::Event;
+use crate::source::Source;
+use ptx_sim::{Access, Machine, Order, SHARED, Space, Special, space_of};
+
+use std::ops::Range;
+
+/// What a mistake leaves of a lane: nothing goes on.
+pub struct Ended;
+
+/// A lane.
+pub struct Lane<'a> {
+    sources: &'a [Option<Source>],
+    globals: &'a [u64],
+    statics: &'a [Range<u32>],
+    /// `%tid`, `%ctaid`, `%ntid`, `%nctaid`
+    indices: [[u32; 3]; 4],
+    thread: u32,
+    dynamic: u32,
+}
+
+impl<'a> Lane<'a> {
+    pub fn new(
+        sources: &'a [Option<Source>],
+        globals: &'a [u64],
+        statics: &'a [Range<u32>],
+    ) -> Self {
+        let (indices, thread, dynamic) = with(|block, thread| {
+            if !statics.is_empty() {
+                block.check_static_shared(statics.iter().map(ExactSizeIterator::len).sum())?;
+            }
+            let dynamic = block.config.shared_bytes;
+            Ok((crate::thread::indices(block, thread), thread as u32, dynamic))
+        });
+        Self { sources, globals, statics, indices, thread, dynamic }
+    }
+}
+
+/// Ends the launch.
+#[track_caller]
+pub fn fail(kind: FaultKind) -> Ended {
+    with(|_, _| Err(kind.clone()))
+}
+
+/// An address in shared memory, or one in global memory.
+fn place(access: Access, address: u64) -> Word {
+    let is_generic = access.space == Space::Generic;
+    match access.space {
+        Space::Shared => Word::Shared(address as u32),
+        _ if is_generic && space_of(address) == Space::Shared => {
+            Word::Shared(address.wrapping_sub(SHARED) as u32)
+        }
+        _ => Word::Global(address as usize),
+    }
+}
+
+/// Refuses an address that is not a multiple of the bytes that are accessed together.
+fn check_alignment(block: &Block<'_>, at: Word, bytes: usize) -> Result<(), FaultKind> {
+    let bytes = bytes as u32;
+    match at {
+        Word::Shared(at) => aligned("the shared address of an access", at.into(), bytes),
+        Word::Global(at) => block.memory.aligned("the address of an access", at, bytes),
+    }
+}
+
+fn acquires(order: Order) -> bool {
+    matches!(order, Order::Acquire | Order::AcquireRelease)
+}
+
+fn releases(order: Order) -> bool {
+    matches!(order, Order::Release | Order::AcquireRelease)
+}
+
+/// The present event of a thread in a mode of access.
+fn event(block: &Block<'_>, thread: usize, access: Access) -> Event {
+    let event = block.event(thread);
+    match access.is_constant {
+        // An agent that nobody ever hears of.
+        true => Event { agent: Agent::MAX, epoch: 1, ..event },
+        false => Event { is_atomic: access.order != Order::Weak, ..event },
+    }
+}
+
+impl Machine for Lane<'_> {
+    type Fault = Ended;
+
+    fn at(&mut self, line: u32) {
+        let source = self.sources.get(line as usize).copied().flatten();
+        Source::set(Some(source.unwrap_or_else(|| Source::named("PTX without lines", 0, 0))));
+    }
+
+    fn load(&mut self, access: Access, address: u64, to: &mut [u8]) -> Result<(), Ended> {
+        let at = place(access, address);
+        with(|block, thread| {
+            check_alignment(block, at, to.len())?;
+            let event = event(block, thread, access);
+            let knows_nothing = Clock::default();
+            let clock = match access.is_constant {
+                // Any write conflicts.
+                true => &knows_nothing,
+                false => &block.threads[thread].clock,
+            };
+            match at {
+                Word::Shared(at) => block.shared.read_into(at, to, event, clock)?,
+                Word::Global(at) => block.memory.load(at, to, event, clock)?,
+            }
+            if let Word::Global(at) = at {
+                block.check_previous(thread, at, to.len(), Doing::Read)?;
+            }
+            if access.order != Order::Weak {
+                let acquires = acquires(access.order);
+                let order = Ordering { acquires, releases: false, reads: true, writes: false };
+                block.order(thread, at, order);
+            }
+            Ok(())
+        });
+        if access.lets_others {
+            give_way();
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, access: Access, address: u64, from: &[u8]) -> Result<(), Ended> {
+        let at = place(access, address);
+        with(|block, thread| {
+            check_alignment(block, at, from.len())?;
+            let (event, bytes) = (event(block, thread, access), from.len());
+            if let Word::Global(at) = at {
+                block.check_previous(thread, at, bytes, Doing::Write)?;
+            }
+            let clock = &block.threads[thread].clock;
+            let is_atomic = access.order != Order::Weak;
+            match at {
+                Word::Shared(at) if is_atomic => {
+                    block.shared.reserve_atomic(at, bytes as u32, event, clock)?;
+                    block.shared.fill(at, from);
+                }
+                Word::Shared(at) => block.shared.write(at, from, event, clock)?,
+                Word::Global(at) if is_atomic => {
+                    block.memory.update(at, bytes, false, event, clock)?;
+                    block.memory.fill(at, from);
+                }
+                Word::Global(at) => block.memory.store(at, from, event, clock)?,
+            }
+            if is_atomic {
+                let releases = releases(access.order);
+                let order = Ordering { acquires: false, releases, reads: false, writes: true };
+                block.order(thread, at, order);
+            }
+            Ok(())
+        });
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        access: Access,
+        address: u64,
+        bytes: usize,
+        new: &dyn Fn(u64) -> Option<u64>,
+    ) -> Result<u64, Ended> {
+        let at = place(access, address);
+        let before = with(|block, thread| {
+            check_alignment(block, at, bytes)?;
+            let event = event(block, thread, access);
+            if let Word::Global(at) = at {
+                block.check_previous(thread, at, bytes, Doing::Write)?;
+            }
+            let clock = &block.threads[thread].clock;
+            let before = match at {
+                Word::Shared(at) => block.shared.update(at, bytes as u32, event, clock)?,
+                Word::Global(at) => block.memory.update(at, bytes, true, event, clock)?,
+            };
+            let new = new(before);
+            if let Some(new) = new.map(u64::to_le_bytes) {
+                match at {
+                    Word::Shared(at) => block.shared.fill(at, &new[..bytes]),
+                    Word::Global(at) => block.memory.fill(at, &new[..bytes]),
+                }
+            }
+            let (acquires, releases) = (acquires(access.order), releases(access.order));
+            let order = Ordering { acquires, releases, reads: true, writes: new.is_some() };
+            block.order(thread, at, order);
+            Ok(before)
+        });
+        if access.lets_others {
+            give_way();
+        }
+        Ok(before)
+    }
+
+    fn fence(&mut self, order: Order) -> Result<(), Ended> {
+        with(|block, thread| {
+            block.fence(thread, acquires(order), releases(order));
+            Ok(())
+        });
+        Ok(())
+    }
+
+    fn special(&mut self, register: Special) -> u64 {
+        let lane = self.thread % LANES as u32;
+        let of = |number: usize, dimension: u8| {
+            u64::from(self.indices[number].get(usize::from(dimension)).copied().unwrap_or(0))
+        };
+        match register {
+            Special::Thread(dimension) => of(0, dimension),
+            Special::Block(dimension) => of(1, dimension),
+            Special::Threads(dimension) => of(2, dimension),
+            Special::Blocks(dimension) => of(3, dimension),
+            Special::Lane => u64::from(lane),
+            Special::Warp => u64::from(self.thread / LANES as u32),
+            Special::LaneMask(less, equal, greater) => {
+                let is_in = |other: &u32| match other.cmp(&lane) {
+                    std::cmp::Ordering::Less => less,
+                    std::cmp::Ordering::Equal => equal,
+                    std::cmp::Ordering::Greater => greater,
+                };
+                (0..LANES as u32).filter(is_in).map(|lane| 1 << lane).sum()
+            }
+            Special::Clock => crate::thread::clock(),
+            Special::DynamicShared => u64::from(self.dynamic),
+        }
+    }
+
+    fn global(&self, variable: u32) -> u64 {
+        self.globals[variable as usize]
+    }
+
+    fn shared(&self, variable: u32) -> u64 {
+        u64::from(self.statics[variable as usize].start)
+    }
+
+    fn other(&mut self, opcode: &str, operands: &[Vec<u64>], _: usize) -> Result<Vec<u64>, Ended> {
+        match instructions::execute(opcode, operands) {
+            Some(results) => Ok(results),
+            None => Err(self.unknown(opcode)),
+        }
+    }
+
+    fn print(&mut self, text: &str) {
+        crate::io::print(format_args!("{text}"));
+    }
+
+    fn count(&mut self, instructions: u64) -> Result<(), Ended> {
+        with(|block, thread| block.count(thread, instructions));
+        Ok(())
+    }
+
+    fn unknown(&mut self, instruction: &str) -> Ended {
+        fail(FaultKind::UnknownInstruction(instruction.to_owned()))
+    }
+
+    fn trap(&mut self) -> Ended {
+        fail(FaultKind::Trap)
+    }
+
+    fn beyond_local(&mut self, at: u64, bytes: usize, size: usize) -> Ended {
+        fail(FaultKind::OutOfLocal { at, bytes, size })
+    }
+}

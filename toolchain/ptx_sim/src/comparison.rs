@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Comparisons, of their opcodes and operands.
+
+use crate::compute::What;
+use crate::module::{Op, Relation, Source};
+use crate::operands::{Operand, one, registers};
+use crate::types::{Kind, Ty};
+
+/// `setp` and `set`.
+pub fn comparison(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let ty = Ty::of(parts.last()?)?;
+    let relation = relation(parts[1], ty)?;
+    let (to, opposite) = match &operands[0] {
+        Operand::Pair(first, second) => {
+            let register = |it: &Option<Source>| match it {
+                Some(Source::Register(register)) => Some(*register),
+                _ => None,
+            };
+            (register(first), register(second))
+        }
+        operand => (registers(operand)?[0], None),
+    };
+    let from = [one(operands.get(1)?)?, one(operands.get(2)?)?];
+    let joined = match parts[2] {
+        "and" => Some(What::And),
+        "or" => Some(What::Or),
+        "xor" => Some(What::Xor),
+        _ => None,
+    };
+    let joined = match joined {
+        Some(what) => Some((what, one(operands.get(3)?)?)),
+        None => None,
+    };
+    let is_true = match parts[0] {
+        "setp" => 1,
+        // `set.lt.u32.f32`: ones, or 1.0.
+        _ => match Ty::of(parts[parts.len() - 2])?.kind {
+            Kind::Float => u64::from(1f32.to_bits()),
+            _ => 0xffff_ffff,
+        },
+    };
+    let flushes = parts.contains(&"ftz");
+    Some(Op::Compare { relation, ty, flushes, joined, to, opposite, from, is_true })
+}
+
+fn relation(name: &str, ty: Ty) -> Option<Relation> {
+    let (name, unordered) = match name {
+        "ltu" | "leu" | "gtu" | "geu" | "equ" | "neu" if ty.is_float() => (&name[..2], true),
+        // Of whole numbers, as they are without signs.
+        "lo" => ("lt", false),
+        "ls" => ("le", false),
+        "hi" => ("gt", false),
+        "hs" => ("ge", false),
+        "num" => {
+            return Some(Relation { less: true, equal: true, greater: true, unordered: false });
+        }
+        "nan" => {
+            return Some(Relation { less: false, equal: false, greater: false, unordered: true });
+        }
+        name => (name, false),
+    };
+    let of = |less, equal, greater| Some(Relation { less, equal, greater, unordered });
+    match name {
+        "lt" => of(true, false, false),
+        "le" => of(true, true, false),
+        "gt" => of(false, false, true),
+        "ge" => of(false, true, true),
+        "eq" => of(false, true, false),
+        "ne" => of(true, false, true),
+        _ => None,
+    }
+}

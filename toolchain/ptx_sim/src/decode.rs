@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Instructions, of their opcodes and operands.
+
+use crate::comparison::comparison;
+use crate::compute::{Class, Mode, What};
+use crate::convert::{Conversion, Rounding};
+use crate::module::{Access, Op, Order, Source, Space, Update};
+use crate::operands::{Operand, one, register, registers, sources};
+use crate::types::{Kind, Ty};
+
+/// The instruction of an opcode and its operands, without those of control flow; nothing where it is not known.
+pub fn decoded(opcode: &str, operands: &[Operand]) -> Option<Op> {
+    let parts: Vec<&str> = opcode.split('.').collect();
+    match parts[0] {
+        "ld" | "ldu" => load(&parts, operands),
+        "st" => store(&parts, operands),
+        "atom" | "red" if parts[1] != "async" => atomic(&parts, operands),
+        "fence" | "membar" => fence(&parts, opcode),
+        "cvt" => conversion(&parts, operands).or_else(|| other(opcode, &parts, operands)),
+        "cvta" => address_conversion(&parts, operands),
+        "isspacep" => {
+            let [Operand::One(Source::Register(to)), Operand::One(from)] = operands else {
+                return None;
+            };
+            Some(Op::IsSpace { space: space(&parts)?, to: *to, from: *from })
+        }
+        "setp" | "set" => comparison(&parts, operands),
+        "mov" => moved(&parts, operands),
+        "prefetch" | "prefetchu" | "discard" | "nanosleep" | "applypriority" => Some(Op::Nothing),
+        "add" | "addc" | "sub" | "subc" | "mad" | "madc"
+            if parts[0].ends_with('c') || parts.contains(&"cc") =>
+        {
+            carried(&parts, operands)
+        }
+        _ => computed(&parts, operands).or_else(|| other(opcode, &parts, operands)),
+    }
+}
+
+fn space(parts: &[&str]) -> Option<Space> {
+    let of = |part: &&str| match *part {
+        "global" => Some(Space::Global),
+        "shared" | "shared::cta" | "shared::cluster" => Some(Space::Shared),
+        "local" => Some(Space::Local),
+        "const" => Some(Space::Constant),
+        _ => None,
+    };
+    Some(parts.iter().find_map(of).unwrap_or(Space::Generic))
+}
+
+fn access(parts: &[&str], otherwise: Order) -> Option<Access> {
+    let element = Ty::of(parts.last()?)?.bytes();
+    let order = |part: &&str| match *part {
+        "relaxed" | "volatile" => Some(Order::Relaxed),
+        "acquire" => Some(Order::Acquire),
+        "release" => Some(Order::Release),
+        "acq_rel" => Some(Order::AcquireRelease),
+        "mmio" => Some(Order::Relaxed),
+        _ => None,
+    };
+    let order = parts.iter().find_map(order).unwrap_or(otherwise);
+    let is_constant = parts.contains(&"nc");
+    let (space, lets_others) = (space(parts)?, order != Order::Weak);
+    Some(Access { space, order, is_constant, lets_others, element })
+}
+
+fn load(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let [to, from] = operands else { return None };
+    let ty = Ty::of(parts.last()?)?;
+    let (bytes, signed, to) = (ty.bytes(), ty.kind == Kind::Signed, registers(to)?);
+    match from {
+        Operand::Parameter(at) => Some(Op::LoadParameter { bytes, signed, to, at: *at }),
+        Operand::Memory(address) => {
+            let access = access(parts, Order::Weak)?;
+            Some(Op::Load { access, bytes, signed, to, address: *address })
+        }
+        _ => None,
+    }
+}
+
+fn store(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let [to, from] = operands else { return None };
+    let (bytes, from) = (Ty::of(parts.last()?)?.bytes(), sources(from)?);
+    match to {
+        Operand::Parameter(at) => Some(Op::StoreParameter { bytes, from, at: *at }),
+        Operand::Memory(address) => {
+            let access = access(parts, Order::Weak)?;
+            Some(Op::Store { access, bytes, from, address: *address })
+        }
+        _ => None,
+    }
+}
+
+fn atomic(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let ty = Ty::of(parts.last()?)?;
+    let update = |part: &&str| {
+        Some(match *part {
+            "add" => Update::Compute(What::Add),
+            "min" => Update::Compute(What::Min),
+            "max" => Update::Compute(What::Max),
+            "and" => Update::Compute(What::And),
+            "or" => Update::Compute(What::Or),
+            "xor" => Update::Compute(What::Xor),
+            "exch" => Update::Exchange,
+            "cas" => Update::CompareExchange,
+            "inc" => Update::Increment,
+            "dec" => Update::Decrement,
+            _ => return None,
+        })
+    };
+    let update = parts.iter().find_map(update)?;
+    let (to, rest) = match parts[0] {
+        "red" => (None, operands),
+        _ => (registers(&operands[0])?[0], &operands[1..]),
+    };
+    let [Operand::Memory(address), values @ ..] = rest else { return None };
+    let value = |at: usize| values.get(at).map_or(Some(Source::Bits(0)), one);
+    // The ISA's order where none is named.
+    let access = access(parts, Order::Relaxed)?;
+    Some(Op::Atomic { access, update, ty, to, address: *address, from: [value(0)?, value(1)?] })
+}
+
+fn fence(parts: &[&str], opcode: &str) -> Option<Op> {
+    if parts.iter().any(|part| ["proxy", "mbarrier_init"].contains(part)) {
+        return Some(Op::Other { opcode: opcode.to_owned(), to: Vec::new(), from: Vec::new() });
+    }
+    Some(Op::Fence(match parts.get(1) {
+        Some(&"acquire") => Order::Acquire,
+        Some(&"release") => Order::Release,
+        _ => Order::AcquireRelease,
+    }))
+}
+
+fn conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let to = register(operands.first()?)?;
+    let names = &parts[parts.len().checked_sub(2)?..];
+    if let ("f16x2" | "bf16x2", "f32") = (names[0], names[1]) {
+        let ty = Ty::of(names[0].trim_end_matches("x2"))?;
+        let [_, high, low] = operands else { return None };
+        if parts.iter().any(|part| ["rz", "relu"].contains(part)) {
+            return None;
+        }
+        let saturates = parts.contains(&"satfinite");
+        let from = Ty { kind: Kind::Float, bits: 32 };
+        let how =
+            Conversion { to: ty, from, rounding: Rounding::Nearest, saturates, flushes: false };
+        return Some(Op::ConvertPair { how, to, from: [one(high)?, one(low)?] });
+    }
+    let [_, from] = operands else { return None };
+    let how = Conversion {
+        to: Ty::of(names[0])?,
+        from: Ty::of(names[1])?,
+        rounding: parts.iter().find_map(rounding).unwrap_or(Rounding::None),
+        saturates: parts.contains(&"sat"),
+        flushes: parts.contains(&"ftz"),
+    };
+    if parts.iter().any(|part| ["rz", "rm", "rp", "satfinite"].contains(part)) {
+        return None;
+    }
+    Some(Op::Convert { how, to, from: one(from)? })
+}
+
+fn rounding(part: &&str) -> Option<Rounding> {
+    Some(match *part {
+        "rn" => Rounding::Nearest,
+        "rni" => Rounding::WholeNearest,
+        "rzi" => Rounding::WholeToZero,
+        "rmi" => Rounding::WholeDown,
+        "rpi" => Rounding::WholeUp,
+        _ => return None,
+    })
+}
+
+fn address_conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let [to, from] = operands else { return None };
+    let (space, to, from) = (space(parts)?, register(to)?, one(from)?);
+    Some(match parts[1] {
+        "to" => Op::FromGeneric { space, to, from },
+        _ => Op::ToGeneric { space, to, from },
+    })
+}
+
+fn moved(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let [to, from] = operands else { return None };
+    let ty = Ty::of(parts.last()?)?;
+    match (to, from) {
+        (Operand::Several(_), from) => {
+            let to = registers(to)?;
+            let bits = ty.bits / to.len() as u32;
+            Some(Op::Unpack { to, from: one(from)?, bits })
+        }
+        (to, Operand::Several(_)) => {
+            let from = sources(from)?;
+            let bits = ty.bits / from.len() as u32;
+            Some(Op::Pack { to: register(to)?, from, bits })
+        }
+        (to, from) => {
+            let from = [one(from)?, Source::Bits(0), Source::Bits(0)];
+            let (what, mode) = (What::Move, Mode::default());
+            Some(Op::Compute { what, ty, mode, to: register(to)?, from })
+        }
+    }
+}
+
+fn carried(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let ty = Ty::of(parts.last()?)?;
+    let [to, from @ ..] = operands else { return None };
+    let value = |at: usize| from.get(at).map_or(Some(Source::Bits(0)), one);
+    let (takes, gives) = (parts[0].ends_with('c'), parts.contains(&"cc"));
+    let what = match parts[0].trim_end_matches('c') {
+        "add" => What::Add,
+        "sub" => What::Sub,
+        _ if parts[1] == "lo" => What::MadLow,
+        _ => What::MadHigh,
+    };
+    let from = [value(0)?, value(1)?, value(2)?];
+    Some(Op::Carry { what, ty, takes, gives, to: register(to)?, from })
+}
+
+fn computed(parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    let named = Ty::of(parts.last()?)
+        .or_else(|| Ty::of(parts[1..].iter().find(|it| Ty::of(it).is_some())?))?;
+    if parts.iter().any(|part| ["rz", "rm", "rp", "relu", "wide16"].contains(part)) {
+        return None;
+    }
+    let (what, count) = what(parts, named)?;
+    let [to, from @ ..] = operands else { return None };
+    if from.len() < count {
+        return None;
+    }
+    let value = |at: usize| from.get(at).map_or(Some(Source::Bits(0)), one);
+    let mode = Mode {
+        flushes: parts.contains(&"ftz"),
+        saturates: parts.contains(&"sat"),
+        propagates: parts.contains(&"NaN"),
+    };
+    // Numbers of leading zeros and of ones have 32 bits, whatever they are of.
+    Some(Op::Compute {
+        what,
+        ty: named,
+        mode,
+        to: register(to)?,
+        from: [value(0)?, value(1)?, value(2)?],
+    })
+}
+
+/// What an opcode computes, and of how many operands.
+fn what(parts: &[&str], ty: Ty) -> Option<(What, usize)> {
+    let has = |name: &str| parts.contains(&name);
+    let clamps = has("clamp");
+    Some(match parts[0] {
+        "add" => (What::Add, 2),
+        "sub" => (What::Sub, 2),
+        "mul" | "mul24" if has("wide") => (What::MulWide, 2),
+        "mul" if has("hi") => (What::MulHigh, 2),
+        "mul" => (What::MulLow, 2),
+        "mad" if has("wide") => (What::MadWide, 3),
+        "mad" if has("hi") => (What::MadHigh, 3),
+        "mad" if ty.is_float() => (What::Fma, 3),
+        "mad" => (What::MadLow, 3),
+        "fma" => (What::Fma, 3),
+        "div" => (What::Div, 2),
+        "rem" => (What::Rem, 2),
+        "neg" => (What::Neg, 1),
+        "abs" => (What::Abs, 1),
+        "min" => (What::Min, 2),
+        "max" => (What::Max, 2),
+        "and" => (What::And, 2),
+        "or" => (What::Or, 2),
+        "xor" => (What::Xor, 2),
+        "not" => (What::Not, 1),
+        "shl" => (What::ShiftLeft, 2),
+        "shr" => (What::ShiftRight, 2),
+        "shf" if has("l") => (What::FunnelLeft { clamps }, 3),
+        "shf" => (What::FunnelRight { clamps }, 3),
+        "selp" => (What::Select, 3),
+        "popc" => (What::Population, 1),
+        "clz" => (What::LeadingZeros, 1),
+        "brev" => (What::Reverse, 1),
+        "prmt" if parts.len() == 2 => (What::Permute, 3),
+        "sqrt" => (What::Sqrt, 1),
+        "rcp" => (What::Reciprocal, 1),
+        "rsqrt" => (What::ReciprocalSqrt, 1),
+        "ex2" => (What::Exp2, 1),
+        "lg2" => (What::Log2, 1),
+        "sin" => (What::Sin, 1),
+        "cos" => (What::Cos, 1),
+        "tanh" => (What::Tanh, 1),
+        "copysign" => (What::CopySign, 2),
+        "dp4a" if has("u32") && has("s32") && parts[1] == "u32" => (What::ByteProducts, 3),
+        "bfe" => (What::ExtractField, 3),
+        "bfind" => (What::FindLeading { shifts: has("shiftamt") }, 1),
+        "sad" => (What::SumOfDifferences, 3),
+        "testp" => {
+            let class = match parts[1] {
+                "finite" => Class::Finite,
+                "infinite" => Class::Infinite,
+                "number" => Class::Number,
+                "notanumber" => Class::NotANumber,
+                "normal" => Class::Normal,
+                "subnormal" => Class::Subnormal,
+                _ => return None,
+            };
+            (What::Test(class), 1)
+        }
+        _ => return None,
+    })
+}
+
+/// What the machine knows. Most instructions set what stands first.
+fn other(opcode: &str, parts: &[&str], operands: &[Operand]) -> Option<Op> {
+    if parts[0] == "lop3" {
+        let [to, a, b, c, Operand::One(Source::Bits(table))] = operands else { return None };
+        let (what, ty) = (What::Logic(*table as u8), Ty { kind: Kind::Bits, bits: 32 });
+        let from = [one(a)?, one(b)?, one(c)?];
+        return Some(Op::Compute { what, ty, mode: Mode::default(), to: register(to)?, from });
+    }
+    let sets = match parts[0] {
+        "shfl" | "vote" | "match" | "activemask" | "redux" | "ldmatrix" | "movmatrix" | "mma" => {
+            true
+        }
+        "cvt" | "elect" => true,
+        "bar" | "barrier" => parts.contains(&"red"),
+        "mbarrier" => parts[1] != "init" && parts[1] != "inval",
+        "wgmma" if parts[1] == "mma_async" => true,
+        "stmatrix" | "cp" | "griddepcontrol" | "wgmma" | "setmaxnreg" => false,
+        _ => return None,
+    };
+    let is_given = parts[0] == "wgmma" && sets;
+    let to = if sets { registers(operands.first()?)? } else { Vec::new() };
+    let rest = if sets && !is_given { &operands[1..] } else { operands };
+    let each = |operand: &Operand| match operand {
+        Operand::One(_) | Operand::Several(_) => sources(operand),
+        Operand::Memory(at) => Some(vec![at.base, Source::Bits(at.distance as u64)]),
+        Operand::Box(at, coordinates) => {
+            let address = [at.base, Source::Bits(at.distance as u64)];
+            Some(address.into_iter().chain(coordinates.iter().copied()).collect())
+        }
+        _ => None,
+    };
+    let from = rest.iter().map(each).collect::<Option<Vec<_>>>()?;
+    Some(Op::Other { opcode: opcode.to_owned(), to, from })
+}

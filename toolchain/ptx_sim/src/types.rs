@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Types of values in registers, whose lowest bits hold them.
+
+/// What bits mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers from 0.
+    Unsigned,
+    /// Whole numbers in two's complement.
+    Signed,
+    /// Nothing.
+    Bits,
+    /// IEEE's numbers.
+    Float,
+    /// `bf16`.
+    Brain,
+    /// True or false.
+    Predicate,
+}
+
+/// A type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ty {
+    /// What the bits mean.
+    pub kind: Kind,
+    /// How many there are.
+    pub bits: u32,
+}
+
+impl Ty {
+    /// The type of a name, such as `u32`.
+    pub fn of(name: &str) -> Option<Self> {
+        let of = |kind, bits| Some(Self { kind, bits });
+        match name {
+            "pred" => return of(Kind::Predicate, 1),
+            "bf16" => return of(Kind::Brain, 16),
+            "f16" | "f32" | "f64" => return of(Kind::Float, name[1..].parse().ok()?),
+            _ => {}
+        }
+        let bits = name.get(1..)?.parse().ok()?;
+        if ![8, 16, 32, 64].contains(&bits) {
+            return None;
+        }
+        match &name[..1] {
+            "u" => of(Kind::Unsigned, bits),
+            "s" => of(Kind::Signed, bits),
+            "b" => of(Kind::Bits, bits),
+            _ => None,
+        }
+    }
+
+    /// How many bytes it takes in memory.
+    pub fn bytes(self) -> usize {
+        (self.bits / 8).max(1) as usize
+    }
+
+    /// Whether it is a floating-point number.
+    pub fn is_float(self) -> bool {
+        matches!(self.kind, Kind::Float | Kind::Brain)
+    }
+
+    /// The bits that count.
+    pub fn truncated(self, bits: u64) -> u64 {
+        truncated(bits, self.bits)
+    }
+
+    /// The whole number that bits are.
+    pub fn integer(self, bits: u64) -> i128 {
+        let bits = self.truncated(bits);
+        match self.kind {
+            Kind::Signed => i128::from(extended(bits, self.bits)),
+            _ => i128::from(bits),
+        }
+    }
+}
+
+/// The lowest bits of a word.
+pub fn truncated(word: u64, bits: u32) -> u64 {
+    if bits >= 64 { word } else { word & ((1 << bits) - 1) }
+}
+
+/// A number in two's complement of so many bits.
+pub fn extended(word: u64, bits: u32) -> i64 {
+    let shift = 64 - bits.clamp(1, 64);
+    ((word << shift) as i64) >> shift
+}
