@@ -20,6 +20,11 @@ struct Page;
 #[doc = include_str!("../../docs/how-to/gradients.md")]
 struct GradientsPage;
 
+/// The examples of the page on functions of one's own, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/how-to/own-function.md")]
+struct OwnFunctionPage;
+
 pub use compute::{device, engine, families, filter, plan, ranks, report, run};
 pub use files::{io, record};
 pub use problem::{
