@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/criteria.md` and its picture are what the recorded measurements make of them; what was not measured is not
+//! `docs/benchmarks/criteria.md` and its picture are what the recorded measurements make of them; what was not measured is not
 //! there, and what is no measurement makes none.
 
 mod current;
@@ -23,7 +23,7 @@ const HEADER: &str = "stencil,shape,dtype,boundary,engine,kernel,fuse,chain,seco
 /// What the page of this repository becomes with other measurements.
 fn made_of(lines: &str) -> anyhow::Result<Report> {
     let folder: TempDir = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("docs")).unwrap();
+    fs::create_dir_all(folder.path().join("docs/benchmarks")).unwrap();
     fs::copy(root().join(PAGE), folder.path().join(PAGE)).unwrap();
     let file = folder.path().join("own.csv");
     fs::write(&file, HEADER.to_owned() + lines).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/crossover.md` and its picture are what the recorded results make of them.
+//! `docs/benchmarks/crossover.md` and its picture are what the recorded results make of them.
 
 mod current;
 

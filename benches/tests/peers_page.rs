@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sections of `docs/benchmarks.md` beside others' code are what the records make of them.
+//! The sections of `docs/benchmarks/others.md` beside others' code are what the records make of them.
 
 mod current;
 

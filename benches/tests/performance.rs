@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/performance.md` and its charts are what the recorded results make of them, and records that do not go
+//! `docs/benchmarks/performance.md` and its charts are what the recorded results make of them, and records that do not go
 //! together make none.
 
 mod current;
@@ -46,7 +46,7 @@ const BESIDE: [&str; 2] = ["\"sparse\"", "\"cuda\""];
 /// A repository with the page of this one and records of its own.
 fn repository(records: &[(&str, String)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["docs", RESULTS] {
+    for name in ["docs/benchmarks", RESULTS] {
         fs::create_dir_all(folder.path().join(name)).unwrap();
     }
     let peers = format!("{RESULTS}/peers.toml");

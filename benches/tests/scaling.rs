@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/scaling.md` and its picture are what the model makes of them, and the model is near what was measured.
+//! `docs/benchmarks/scaling.md` and its picture are what the model makes of them, and the model is near what was measured.
 
 mod current;
 

@@ -12,18 +12,18 @@ pub mod cli;
 
 /// The examples of the page, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/library.md")]
+#[doc = include_str!("../../docs/reference/rust.md")]
 struct Page;
-
-/// The examples of the page on systems, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/systems.md")]
-struct SystemsPage;
 
 /// The examples of the page on gradients, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/gradients.md")]
+#[doc = include_str!("../../docs/how-to/gradients.md")]
 struct GradientsPage;
+
+/// The examples of the page on functions of one's own, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/how-to/own-function.md")]
+struct OwnFunctionPage;
 
 pub use compute::{device, engine, families, filter, plan, ranks, report, run};
 pub use files::{io, record};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The pictures of docs/python-gallery.md, and that page, which shows the functions here:
+"""The pictures of docs/reference/python-gallery.md, and that page, which shows the functions here:
 
     python python/examples/gallery.py docs
 
@@ -157,23 +157,19 @@ ALL = [two_slits, lens, porous_rock, spots_then_worms, glider_gun, spirals, moun
 
 def page():
     """The page, of the functions as they stand here."""
-    parts = [HEAD]
+    lines = [HEAD, "| picture | function, and what it shows |", "| --- | --- |"]
     for function in ALL:
-        source = inspect.getsource(function)
-        text = inspect.getdoc(function)
-        body = source.replace(f'    """{text}"""\n', "").replace(":\n\n", ":\n", 1)
-        before = f'GUN = """{GUN}"""\n\n\n' if function is glider_gun else ""
-        title = function.__name__.replace("_", " ").capitalize()
-        picture = f"![{title}](images/python-{function.__name__}.png)"
-        parts.append(f"## {title}\n{text}\n\n{picture}\n\n```python\n{before}{body}```\n")
-    return "\n".join(parts)
+        name = function.__name__
+        text = " ".join(inspect.getdoc(function).split())
+        lines.append(f"| ![{name}](../images/python-{name}.png) | `{name}`: {text} |")
+    return "\n".join(lines) + "\n"
 
 
-HEAD = """# A gallery that Python wrote
+HEAD = """# Pictures made from Python
 
-Each picture is what the function below it returned, with the engine `cpu`, after `import numpy as np, stencil` and
-`from stencil import ndimage`. `python/examples/gallery.py` has them all, and writes this page; the tests call each with few points.
-[The package](python.md) in short, [systems of arrays](python-numpy.md), [filters](ndimage.md); [built-in problems](gallery.md).
+Each picture is what a function of [`python/examples/gallery.py`](../../python/examples/gallery.py) returned, with the engine `cpu`.
+The functions have 10 to 20 lines each, and the tests call each with few points. `python python/examples/gallery.py docs` makes
+pictures and page anew. Also: [Python](python.md), [systems of arrays](../tutorials/python.md), [built-in systems](gallery.md).
 """
 
 
@@ -182,7 +178,7 @@ def main():
     for function in ALL:
         (docs / "images" / f"python-{function.__name__}.png").write_bytes(function())
         print(function.__name__, flush=True)
-    (docs / "python-gallery.md").write_text(page())
+    (docs / "reference" / "python-gallery.md").write_text(page())
 
 
 if __name__ == "__main__":

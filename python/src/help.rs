@@ -28,7 +28,7 @@ const SMALLER: &str = "take a smaller array, or a dtype with fewer bytes";
 pub fn of_error(error: &Error) -> String {
     match error {
         Error::System(mistake) => mistake.hint.clone().unwrap_or_else(|| {
-            "docs/systems.md has the keys and the language; stencil.examples() names examples"
+            "docs/reference/system-files.md has the keys and the language; stencil.examples() names examples"
                 .into()
         }),
         Error::Boundary { hint, .. } => of_boundary(hint.as_ref()),

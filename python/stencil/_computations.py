@@ -382,7 +382,7 @@ class System(_Computation, _stencil.System):
 
     `source` is the name of an example (`examples()`), a path that ends in `.toml`, the text of such a file, or a dict of the
     same shape: `{"grid": {"size": [64, 64]}, "time": {"dt": 0.1}, "fields": {"u": {"start": array, "next": "u - dt*u"}}}`.
-    It also says the grid, its spacing, the time step and their units (`docs/systems.md`). In such a dict, and in these
+    It also says the grid, its spacing, the time step and their units (`docs/reference/system-files.md`). In such a dict, and in these
     arguments, which take the place of what the source says, values are numbers, expressions, arrays of the grid's shape
     (numpy, or whatever gives itself by DLPack; of a GPU copied to the host once), or functions of coordinates:
     `lambda x, y: numpy.sin(x)*y` is called once, with arrays that broadcast to the shape; an argument `t` is the time. Functions
@@ -555,7 +555,7 @@ class System(_Computation, _stencil.System):
         is then after the steps of the last one. On the cores shots of a small grid are computed at the same time, so that `misfit` is
         called once at a time, but of shots in any order.
 
-        Raises `InputError` for what has no derivative (`docs/gradients.md`), and what `misfit` raises.
+        Raises `InputError` for what has no derivative (`docs/how-to/gradients.md`), and what `misfit` raises.
 
             >>> import numpy as np, stencil
             >>> cooling = stencil.System({

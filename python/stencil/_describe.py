@@ -277,7 +277,7 @@ def _items(argument, value):
 def _table(what, value):
     if not isinstance(value, Mapping):
         raise TypeError(f"{what} must be a dict, not {type(value).__name__}\n"
-                        "help: it has the keys of the table of that name in docs/systems.md")  # fmt: skip
+                        "help: it has the keys of the table of that name in docs/reference/system-files.md")  # fmt: skip
     return value
 
 

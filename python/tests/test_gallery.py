@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The functions of the page docs/python-gallery.md, with few points, and that the page shows them as they are."""
+"""The functions of the page docs/reference/python-gallery.md, with few points, and that the page shows them as they are."""
 
 import importlib.util
 import pathlib
@@ -28,7 +28,7 @@ def test_a_picture_is_made(name):
 
 
 def test_the_page_shows_what_is_there():
-    assert (ROOT / "docs" / "python-gallery.md").read_text() == gallery.page(), (
+    assert (ROOT / "docs" / "reference" / "python-gallery.md").read_text() == gallery.page(), (
         "write it anew: python python/examples/gallery.py docs"
     )
     for function in gallery.ALL:

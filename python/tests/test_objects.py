@@ -758,7 +758,7 @@ def test_what_cannot_be_set_leaves_it_as_it_was():
     own.step()
 
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python-numpy.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "tutorials" / "python.md"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the pages lie in the repository")

@@ -16,7 +16,7 @@ use problem::{Dtype, Grid};
 /// A system as it is described. Whatever is not said has a default: a spacing and a time step of 1, f32, zeros
 /// around every field, no steps.
 ///
-/// Expressions are texts of the language of `docs/systems.md`, or numbers.
+/// Expressions are texts of the language of `docs/reference/system-files.md`, or numbers.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// What it is, for people.
@@ -80,7 +80,7 @@ pub enum StartText {
     File(Text),
     /// These values.
     Values(Arc<Grid>),
-    /// Those of an array in the memory of a GPU.
+    /// Values of an array in the memory of a GPU.
     OnDevice(Arc<DeviceStart>),
 }
 
@@ -269,7 +269,7 @@ pub struct SpongeText {
     pub fields: Vec<Text>,
 }
 
-/// A perfectly matched layer along sides of the grid (`docs/systems.md`, "A layer that absorbs waves"): derivatives across it
+/// A perfectly matched layer along sides of the grid (`docs/reference/system-files.md`, "Absorbing layers"): derivatives across it
 /// are stretched, each with a field that remembers it.
 #[derive(Clone, Debug)]
 pub struct PmlText {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Systems of fields: equations with stencils, coefficients that vary, earlier levels, sources, and terms that are
-//! not linear, from a file or from Rust (`docs/systems.md`).
+//! not linear, from a file or from Rust (`docs/reference/system-files.md`).
 //!
 //! A [`Description`] holds texts. [`System::new`] checks them: each equation becomes a tree whose names are what
 //! they stand for, and all of them together a program of operations (`program`), which engines execute. The

@@ -106,7 +106,7 @@ impl System {
     /// Whether the last one of so many steps is good enough, by reductions of the values after it, and how long the next one is.
     ///
     /// The length goes with the fifth root of what is tolerated over what the step was off by (Hairer, Nørsett, Wanner, "Solving
-    /// ordinary differential equations I", 1993, section II.4), of which a tenth less is taken, and at most five times as much
+    /// ordinary differential equations I", 1993, section II.4). A tenth less of that is taken, and at most five times as much
     /// or a fifth.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ pub struct StartValues {
 }
 
 impl StartValues {
-    /// That of a system which an earlier run left with these values.
+    /// The start of a system which an earlier run left with these values.
     ///
     /// # Errors
     /// [`Error::UnknownField`], [`Error::Points`]: they are not those of this system.
@@ -65,7 +65,7 @@ impl StartValues {
         Ok(Known::of(system)?.coefficients)
     }
 
-    /// That of a system.
+    /// The start of a system.
     ///
     /// # Errors
     /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
@@ -73,8 +73,8 @@ impl StartValues {
         Self::of(system, Known::of(system)?)
     }
 
-    /// That of a system, but grids of no values for fields that lie on a GPU, and for zeros: whoever takes it copies the former there, into
-    /// arrays that are zeros.
+    /// The start of a system, but grids of no values for fields that lie on a GPU, and for zeros: whoever takes it copies the former
+    /// there, into arrays that are zeros.
     ///
     /// # Errors
     /// As [`StartValues::new`].

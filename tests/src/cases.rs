@@ -294,7 +294,7 @@ impl Case {
     }
 
     /// How far two results may be apart, of which the larger one is given, unless sums are exact
-    /// (`docs/testing.md`): what summing in f32 in an order of its own loses in each product, and the
+    /// (`docs/developers/testing.md`): what summing in f32 in an order of its own loses in each product, and the
     /// spacing of stored numbers there; in each step before, the spacing of factors below 1.
     ///
     /// # Panics

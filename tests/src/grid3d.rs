@@ -93,7 +93,7 @@ impl Tolerance {
         })
     }
 
-    /// `docs/testing.md`: for each product what summing in an order of its own loses, and the spacing of
+    /// `docs/developers/testing.md`: for each product what summing in an order of its own loses, and the spacing of
     /// numbers there; in each step before, the spacing below 1.
     fn bound(&self, larger: f64) -> f64 {
         // Explicit bits of precision, and the exponent of the smallest normal number.

@@ -24,15 +24,15 @@ fn refused(arguments: &[&str], text: &str) {
 
 #[test]
 fn the_table_of_the_catalogue_is_current() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/catalogue.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/catalogue.md");
     let written = fs::read_to_string(&file).unwrap();
     let current = printed(&["--all"]);
     let differs =
         written.lines().zip(current.lines()).find(|(written, current)| written != current);
     assert!(
         differs.is_none() && written.len() == current.len(),
-        "docs/catalogue.md is not current: run `cargo run --release -- plan --all > \
-         docs/catalogue.md`; the first difference is {differs:?}"
+        "docs/reference/catalogue.md is not current: run `cargo run --release -- plan --all > \
+         docs/reference/catalogue.md`; the first difference is {differs:?}"
     );
 }
 

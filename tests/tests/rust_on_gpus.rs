@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The toolchain stands by itself. `docs/rust-on-gpus.md` is true: its files make a crate outside of this
-//! workspace whose tests pass, and its mistake is reported as it says. The toolchain's crates,
+//! The toolchain stands by itself. `docs/explanation/rust-on-gpus.md` is true: its files make a crate outside of
+//! this workspace whose tests pass, and its mistake is reported as it says. The toolchain's crates,
 //! like the examples, use nothing of the rest.
 
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 
 #[test]
 fn the_page_makes_a_tested_crate_from_nothing() {
-    let page = std::fs::read_to_string(root().join("docs/rust-on-gpus.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/explanation/rust-on-gpus.md")).unwrap();
     let outside = tempfile::tempdir().unwrap();
     let krate = outside.path().join("product");
     std::fs::create_dir_all(krate.join("src")).unwrap();
@@ -88,7 +88,7 @@ fn clean(krate: &Path, name: &str) {
 
 #[test]
 fn five_commands_make_a_tested_kernel_in_an_empty_folder() {
-    let page = std::fs::read_to_string(root().join("docs/rust-on-gpus.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/explanation/rust-on-gpus.md")).unwrap();
     let commands = blocks(&page, "sh")[0];
     assert_eq!(commands.lines().count(), 5, "{commands}");
     let commands = commands.replace("/path/to/checkout", root().to_str().unwrap());
@@ -141,7 +141,7 @@ const OF_STENCILS: &str = "reaction";
 fn the_examples_use_the_toolchain_and_little_else() {
     let (of_stencils, examples): (Vec<_>, Vec<_>) =
         packages_in("examples").into_iter().partition(|path| path.ends_with(OF_STENCILS));
-    assert_eq!((of_stencils.len(), examples.len()), (1, 4));
+    assert_eq!((of_stencils.len(), examples.len()), (1, 5));
     let used = used_by(&of_stencils[0]);
     assert!(used.contains("kernels-gpu") && !used.contains("stencil"), "{used:?}");
     for example in examples {

@@ -209,7 +209,7 @@ mod tests {
             let executed = |case: Case| case.fused_points() as f64 / case.sparsity(scheme);
             assert!((executed(star) - executed(full)).abs() < 1e-9, "{scheme:?}");
         }
-        // 32 steps as 16 × 80 (docs/toeplitz1d.md).
+        // 32 steps as 16 × 80 (docs/explanation/dense-f64.md).
         let line = case("star1d1r", 32, Precision::Double);
         assert_eq!(line.sparsity(Scheme::Toeplitz), 65.0 / 80.0);
     }

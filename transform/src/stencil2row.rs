@@ -5,7 +5,7 @@
 //!
 //! Each grid row is cut into groups of [`Stencil2row::outputs`] columns. The outputs of a group depend on a window of
 //! columns, the group and 2r more, of which A holds the first half and B the second; row g of a matrix holds those of
-//! group g, grid row after grid row. `docs/convstencil.md` draws it.
+//! group g, grid row after grid row. `docs/explanation/published-schemes.md` draws it.
 
 use crate::matrix::Matrix;
 use crate::stencil::Stencil;

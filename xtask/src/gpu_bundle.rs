@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages, and the programs that they make for the bundle: `benches` has the conformance suite in it.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "stencil",
     "benches",
     "vector-sum",
@@ -18,9 +18,18 @@ const PACKAGES: [&str; 7] = [
     "tile-product",
     "warpgroup-product",
     "reaction",
+    "planted-faults",
 ];
-const PROGRAMS: [&str; 7] =
-    ["host", "benches", "vector-sum", "reduction", "tile-product", "warpgroup-product", "reaction"];
+const PROGRAMS: [&str; 8] = [
+    "host",
+    "benches",
+    "vector-sum",
+    "reduction",
+    "tile-product",
+    "warpgroup-product",
+    "reaction",
+    "planted-faults",
+];
 /// What runs them over there.
 const SCRIPT: &str = include_str!("gpu_bundle.sh");
 

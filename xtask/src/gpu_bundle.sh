@@ -29,6 +29,8 @@ step "example reduction" ./reduction
 step "example tile-product" ./tile-product
 step "example warpgroup-product" ./warpgroup-product 8192
 step "example reaction" ./reaction
+# Needs no GPU: what the emulator reports of each fault.
+step "example planted-faults" ./planted-faults emulate
 # The kernels for older chips run here too, if they were packed.
 has_sm_80=$(./host doctor | grep --count 'sm_80')
 ((has_sm_80)) && step "suite of sm_80" env HOST_CHIP=sm_80 ./benches gpu-suite

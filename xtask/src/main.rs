@@ -3,13 +3,13 @@
 //! `package` and `gpu-bundle`.
 
 #[cfg(test)]
+mod book;
+#[cfg(test)]
 mod circles;
 mod dist;
 mod fuzz;
 mod gpu_bundle;
 mod licences;
-#[cfg(test)]
-mod links;
 mod mpi;
 mod mutants;
 mod package;

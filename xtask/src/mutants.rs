@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Small changes of the sources, one at a time: each should fail a test of its package. What is changed is
-//! in `.cargo/mutants.toml`; what survives, and why, in `docs/testing.md`.
+//! in `.cargo/mutants.toml`; what survives, and why, in `docs/developers/testing.md`.
 
 use crate::{step, tool};
 use anyhow::{Context, Result};

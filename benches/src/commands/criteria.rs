@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Renews `docs/criteria.md` and its picture from recorded measurements. Needs no GPU.
+//! Renews `docs/benchmarks/criteria.md` and its picture from recorded measurements. Needs no GPU.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::{renew, root};
 use anyhow::Result;
 use clap::Args;
 
-/// Renew docs/criteria.md and docs/criteria.svg from recorded measurements of an H200
+/// Renew docs/benchmarks/criteria.md and docs/benchmarks/criteria.svg from recorded measurements of an H200
 ///
 /// Exit codes: 0 done, 1 a file could not be read or written or holds no measurements, 2 bad arguments. What was
 /// there stays unless all is right.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Renews `docs/crossover.md` and its picture from recorded results. Needs no GPU.
+//! Renews `docs/benchmarks/crossover.md` and its picture from recorded results. Needs no GPU.
 
 use crate::crossover::{PAGE, PICTURE, generate};
 use crate::{Records, renew, root};
 use anyhow::Result;
 use clap::Args;
 
-/// Renew docs/crossover.md and docs/crossover.svg from recorded results
+/// Renew docs/benchmarks/crossover.md and docs/benchmarks/crossover.svg from recorded results
 ///
 /// Exit codes: 0 done, 1 a file could not be read or written or does not fit, 2 bad arguments. What was
 /// there stays unless all is right.

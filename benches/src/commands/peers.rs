@@ -66,7 +66,7 @@ pub struct Arguments {
     /// Write what was measured as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Measure nothing: make docs/benchmarks.md of benches/results/peers-*.json
+    /// Measure nothing: make docs/benchmarks/others.md of benches/results/peers-*.json
     #[arg(long, exclusive = true)]
     page: bool,
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Renews `docs/scaling.md` and its picture. Needs no GPU.
+//! Renews `docs/benchmarks/scaling.md` and its picture. Needs no GPU.
 
 use crate::scaling::{PAGE, PICTURE, generate};
 use crate::{renew, root};
 use anyhow::Result;
 use clap::Args;
 
-/// Renew docs/scaling.md and docs/scaling.svg from the model and tests/measurements/scaling-h200.csv
+/// Renew docs/benchmarks/scaling.md and docs/benchmarks/scaling.svg from the model and tests/measurements/scaling-h200.csv
 ///
 /// Exit codes: 0 done, 1 a file could not be read or written or holds no measurements, 2 bad arguments. What was
 /// there stays unless all is right.

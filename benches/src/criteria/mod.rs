@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/criteria.md` and its picture: which unit the criteria of "Do we need tensor cores for stencil
+//! `docs/benchmarks/criteria.md` and its picture: which unit the criteria of "Do we need tensor cores for stencil
 //! computations?" predict to be the fastest, beside which one was, from recorded measurements.
 //!
 //! What stands in the page between `<!-- generated: NAME -->` and `<!-- end of NAME -->` is made of them.
@@ -20,9 +20,9 @@ use crate::markdown::with_sections;
 use measurements::Measurements;
 
 /// The page, from the repository's root.
-pub const PAGE: &str = "docs/criteria.md";
+pub const PAGE: &str = "docs/benchmarks/criteria.md";
 /// Its picture.
-pub const PICTURE: &str = "docs/criteria.svg";
+pub const PICTURE: &str = "docs/benchmarks/criteria.svg";
 /// The measurements that both are made of: every candidate of the planner on an H200.
 pub const MEASUREMENTS: &str = "tests/measurements/h200.csv";
 /// How both are made anew.

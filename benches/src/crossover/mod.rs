@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/crossover.md` and its picture: from how many time steps on several steps in a launch, and jumps, are faster
+//! `docs/benchmarks/crossover.md` and its picture: from how many time steps on several steps in a launch, and jumps, are faster
 //! than single steps, predicted and measured, from recorded results.
 //!
-//! As in `docs/performance.md` the page names its records itself, and what stands between its markers is made of them.
+//! As in `docs/benchmarks/performance.md` the page names its records itself, and what stands between its markers is made of them.
 
 mod chart;
 mod curves;
@@ -19,9 +19,9 @@ use crate::records::Records;
 use curves::{Curves, Source, Way, panels};
 
 /// The page, from the repository's root.
-pub const PAGE: &str = "docs/crossover.md";
+pub const PAGE: &str = "docs/benchmarks/crossover.md";
 /// Its picture.
-pub const PICTURE: &str = "docs/crossover.svg";
+pub const PICTURE: &str = "docs/benchmarks/crossover.svg";
 /// How both are made anew.
 pub const COMMAND: &str = "cargo run --release -p benches -- crossover";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Records of this project beside others' code, and the sections of `docs/benchmarks.md` that are made of them.
+//! Records of this project beside others' code, and the sections of `docs/benchmarks/others.md` that are made of them.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::systems::Row;
 use crate::markdown::{line, rule, with_sections};
 
 /// The page, from the repository's root.
-pub const PAGE: &str = "docs/benchmarks.md";
+pub const PAGE: &str = "docs/benchmarks/others.md";
 /// Its records of speeds: on a CPU, on a GPU, and beside py-pde.
 pub const RECORDS: [&str; 3] = [
     "benches/results/peers-cpu.json",

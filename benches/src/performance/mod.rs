@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/performance.md` and its charts, from recorded results: what a record holds is not typed by hand.
+//! `docs/benchmarks/performance.md` and its charts, from recorded results: what a record holds is not typed by hand.
 //!
 //! The page names its records in `benches/results` itself (`<!-- results: FILE.json … -->`), and what stands
 //! between `<!-- generated: NAME -->` and `<!-- end of NAME -->` is made of them.
@@ -21,7 +21,7 @@ use crate::page;
 use crate::records::Records;
 
 /// The page, from the repository's root.
-pub const PAGE: &str = "docs/performance.md";
+pub const PAGE: &str = "docs/benchmarks/performance.md";
 /// Its chart.
 pub const CHART: &str = "docs/images/performance.svg";
 /// The same measurements as rooflines.

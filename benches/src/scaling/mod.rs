@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `docs/scaling.md` and its picture: strong and weak curves to 4,096 GPUs as `host plan --gpus` predicts them, and the
+//! `docs/benchmarks/scaling.md` and its picture: strong and weak curves to 4,096 GPUs as `host plan --gpus` predicts them, and the
 //! model beside what was measured on a few.
 //!
 //! What stands in the page between `<!-- generated: NAME -->` and `<!-- end of NAME -->` is made here.
@@ -22,9 +22,9 @@ use crate::markdown::with_sections;
 pub use measurements::{Measured, TOLERANCE, compare, parse};
 
 /// The page, from the repository's root.
-pub const PAGE: &str = "docs/scaling.md";
+pub const PAGE: &str = "docs/benchmarks/scaling.md";
 /// Its picture.
-pub const PICTURE: &str = "docs/scaling.svg";
+pub const PICTURE: &str = "docs/benchmarks/scaling.svg";
 /// What was measured on one GPU and on two.
 pub const MEASUREMENTS: &str = "tests/measurements/scaling-h200.csv";
 /// How both are made anew.

@@ -7,6 +7,9 @@ use super::measurements::Measured;
 use super::{Drawn, Workload};
 use crate::markdown::{count, line, rule};
 
+/// The numbers of GPUs that have a row; the picture has all powers of two.
+const SHOWN: [usize; 6] = [1, 2, 8, 64, 512, MOST_GPUS];
+
 /// The network that is built in, as the file that describes it.
 pub fn network(text: &str) -> String {
     format!("```toml\n{}\n```\n", text.trim_end())
@@ -38,7 +41,7 @@ pub fn curves(
             "edges first",
         ];
         text += &(line(heads.map(String::from).into_iter()) + &rule(heads.len()));
-        for row in rows {
+        for row in rows.iter().filter(|row| SHOWN.contains(&row.cluster.gpus)) {
             text += &line(cells(row).into_iter());
         }
         text += "\n";

@@ -27,7 +27,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/notebook.md`): rings of few enough stages to leave room for a
+    /// What was fastest on an H200 (`docs/developers/notebook.md`): rings of few enough stages to leave room for a
     /// rim.
     #[must_use]
     pub const fn tuned(element: Element) -> Self {

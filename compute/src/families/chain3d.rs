@@ -31,7 +31,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/notebook.md`).
+    /// What was fastest on an H200 (`docs/developers/notebook.md`).
     #[must_use]
     pub fn tuned(kernel: &Kernel) -> Self {
         let tile = Tile { across: 4, down: 3, units: kernel.units };

@@ -27,7 +27,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/notebook.md`): many waves of blocks, which start and end at
+    /// What was fastest on an H200 (`docs/developers/notebook.md`): many waves of blocks, which start and end at
     /// different times.
     #[must_use]
     pub fn tuned() -> Self {

@@ -30,7 +30,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/notebook.md`); of tf32 about as many bytes in flight. Split
+    /// What was fastest on an H200 (`docs/developers/notebook.md`); of tf32 about as many bytes in flight. Split
     /// products take longer than a copy, and rows above and below a tile cost them, too, so tiles are
     /// tall.
     #[must_use]
@@ -95,7 +95,7 @@ pub struct Wavefronts {
 }
 
 impl Wavefronts {
-    /// What was fastest on an H200 for a grid of so many bytes (`docs/notebook.md`).
+    /// What was fastest on an H200 for a grid of so many bytes (`docs/developers/notebook.md`).
     #[must_use]
     pub fn tuned(factors: Factors, radius: usize, bytes: usize) -> Self {
         let (Factors::One(element), true) = (factors, bytes > SMALL) else {

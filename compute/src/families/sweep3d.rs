@@ -36,7 +36,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/notebook.md`).
+    /// What was fastest on an H200 (`docs/developers/notebook.md`).
     #[must_use]
     pub fn tuned(radius: u32) -> Self {
         let tile = Tile { across: 4, down: if radius == 1 { 4 } else { 2 } };

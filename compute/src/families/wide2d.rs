@@ -29,7 +29,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What was fastest on an H200 (`docs/notebook.md`): one block with a ring of 50 KB on each
+    /// What was fastest on an H200 (`docs/developers/notebook.md`): one block with a ring of 50 KB on each
     /// multiprocessor.
     #[must_use]
     pub fn tuned() -> Self {

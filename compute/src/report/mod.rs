@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The outcome of a run, for programs and for people (`docs/run.md`).
+//! The outcome of a run, for programs and for people (`docs/reference/json.md`).
 
 use std::path::Path;
 use std::time::Duration;

@@ -109,7 +109,7 @@ impl Plate {
             let u = at(y, x);
             let growth = f64::from(dt) * u * (1.0 - u);
             let (exact, size) = (sum + growth, size + growth.abs());
-            // Two products of 16 kept terms (docs/testing.md) and four operations in f32, then one rounding to f16.
+            // Two products of 16 kept terms (docs/developers/testing.md) and four operations in f32, then one rounding to f16.
             let bound = (82.0 + 4.0) * 2f64.powi(-24) * size
                 + exact.abs() * 2f64.powi(-11)
                 + 2f64.powi(-25);

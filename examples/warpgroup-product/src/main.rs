@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `C = A·B` in f16 with sums in f32, dense and with two numbers in every four columns of A, by
-//! asynchronous products of warpgroups. The page `docs/warpgroup-product.md` grows it step by step.
+//! asynchronous products of warpgroups. The page `docs/explanation/warpgroup-product.md` grows it step by step.
 //! `cargo test` runs the kernels in the emulator, `cargo run --release -- 8192` on a Hopper.
 
 mod kernel;

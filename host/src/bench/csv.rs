@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_documents_describe_every_field_workload_and_mode() {
-        let text = include_str!("../../../docs/benchmarks.md");
+        let text = include_str!("../../../docs/how-to/reproduce-a-benchmark.md");
         let names = Workload::all().iter().flat_map(|workload| [workload.stencil, workload.paper]);
         for name in names.chain(HEADER) {
             assert!(text.contains(name), "{name}");

@@ -8,7 +8,7 @@ use super::record::File;
 use super::{BenchError, Results};
 use problem::Error;
 
-/// An object with a list of rows, their fields as `docs/benchmarks.md` describes them.
+/// An object with a list of rows, their fields as `docs/how-to/reproduce-a-benchmark.md` describes them.
 ///
 /// # Panics
 /// Never: results are plain data.

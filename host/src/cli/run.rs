@@ -60,8 +60,8 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
 A .toml file in the place of a NAME is a command line, if it has a key stencil or weights: its keys are
 options without their dashes, and --print-toml prints it; options beside it take the place of its keys.
 Another .toml file there is that of a system of fields, with grid, equations and all
-(docs/systems.md; `host example --list` names some). Which options it takes, docs/run.md
-lists; others are refused, with what the file says instead.
+(docs/reference/system-files.md; `host example --list` names some). Which options it takes,
+docs/reference/command-line.md lists; others are refused, with what the file says instead.
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! ConvStencil as published (Chen et al., PPoPP 2024), in f64 on dense tensor cores: one time step, or a few fused into
 //! one kernel, of a stencil of radius up to 3, in 1D also 4. The layout's mathematics is in `transform::stencil2row`;
-//! `docs/convstencil.md` has the figures, and says where the paper and its own program differ.
+//! `docs/explanation/published-schemes.md` has the figures, and says where the paper and its own program differ.
 //!
 //! **stencil2row** (§3.2). A block writes the points that its tile of outputs depends on into two matrices in shared
 //! memory. A grid row is cut into groups of [`outputs`] columns; the window of columns that the outputs of a group

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sweep before all that makes it fast, to be read first: a block is one warp, which loads what it needs from
-//! global memory, multiplies, stores 2 rows × 64 columns, and ends. `docs/naive2d.md` tells by which steps the
+//! global memory, multiplies, stores 2 rows × 64 columns, and ends. `docs/explanation/first-kernel.md` tells by which steps the
 //! kernels of the folder above grow from it, and what each is worth.
 
 use super::halves::Halves;

@@ -87,7 +87,7 @@ impl Hint {
             ),
             Self::Open => Some(
                 "no kind lets waves out: zero is a wall that reflects them. A sponge in a system of fields absorbs \
-                 them, see docs/systems.md",
+                 them, see docs/reference/system-files.md",
             ),
             Self::Fixed => {
                 Some("did you mean zero? For another value: constant=V, such as constant=1.5")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The adjoint of a system, which is a system again: how what is sought changes with the values that a step begins with, from how it changes
-//! with those that it leaves (`docs/gradients.md`).
+//! with those that it leaves (`docs/how-to/gradients.md`).
 //!
 //! A step makes s' = F(s) of all levels of all fields. The adjoint step makes of the adjoints of s' those of s, with the transposed derivative of F at
 //! s. Its fields are the adjoints, its equations the derivatives of the forward ones ([`reverse`]), written as texts, so that whatever

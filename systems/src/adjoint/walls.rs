@@ -2,7 +2,7 @@
 //! Systems beside solid points as systems without them: what is read there is written out.
 //!
 //! Of an array whose walls are images a point finds at an offset k `u[k] + factor mask[k] of[0]`. The value of the point that reads
-//! has no name inside of a stencil of an expression, so such a stencil is written as a sum over its offsets, each of what the
+//! has no name inside of a stencil of an expression. So such a stencil is written as a sum over its offsets, each of what the
 //! expression is there as the point sees it. All else says the equation itself, which is a condition on what is solid.
 
 use super::algebra::{add, number, sum, times};
@@ -52,7 +52,7 @@ pub fn written_out(system: &System) -> Result<Option<System>, Error> {
 /// Expressions in the writing.
 struct Writing<'a> {
     system: &'a System,
-    /// Those of the system, and the ones that are made of them.
+    /// Stencils of the system, and the ones that are made of them.
     stencils: Vec<Stencil>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `docs/systems.md` says of the order in a step, and `docs/run.md` of the JSON report.
+//! What `docs/reference/system-files.md` says of the order in a step, and `docs/reference/json.md` of the JSON report.
 
 use crate::{Description, FieldText, System, SystemSimulation};
 use files::record::Waited;
@@ -70,12 +70,12 @@ fn the_page_names_every_field_of_the_report() {
     let mut all = Vec::new();
     names(&serde_json::to_value(&report).unwrap(), &mut all);
     assert!(all.len() > 30, "{all:?}");
-    let page = include_str!("../../../docs/run.md");
+    let page = include_str!("../../../docs/reference/json.md");
     let (_, section) = page.split_once("\n## The JSON report\n").unwrap();
     let section = section.split("\n## ").next().unwrap();
     let says = |text: String| section.contains(&text);
     let lacks =
         |name: &&String| !says(format!("`{name}`")) && !says(format!("`verification.{name}`"));
     let missing: Vec<&String> = all.iter().filter(lacks).collect();
-    assert!(missing.is_empty(), "docs/run.md does not say what these are: {missing:?}");
+    assert!(missing.is_empty(), "docs/reference/json.md does not say what these are: {missing:?}");
 }

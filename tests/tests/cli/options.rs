@@ -292,7 +292,7 @@ fn check(command: &str, without: &Line, with: &Line, sign: Sign) -> Option<Strin
 
 /// The table of the manual: options, each with its cells.
 fn table() -> Vec<(String, Vec<String>)> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/run.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/command-line.md");
     let page = fs::read_to_string(page).unwrap();
     let rows = page.lines().skip_while(|line| !line.starts_with("| option | `run`")).skip(2);
     let row = |line: &str| {

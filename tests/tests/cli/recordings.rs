@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the pages show of the terminal is what the program prints: each block of text that begins with `$ host` is run
-//! again, and compared but for what depends on the machine and the moment.
+//! again, and compared but for what depends on the machine and the moment. Files that a page shows, as blocks of TOML whose
+//! first line is a comment with their name, lie in the folder where its commands run.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::support::Folder;
 
-const PAGES: [&str; 1] = ["docs/first-steps.md"];
+const PAGES: [&str; 3] = [
+    "docs/tutorials/first-picture.md",
+    "docs/tutorials/own-stencil.md",
+    "docs/tutorials/system.md",
+];
 
 /// Of these lines every word with a digit may be another: times, speeds, errors of rounding, cores.
 const MEASURED: [&str; 8] = [
@@ -27,10 +32,14 @@ const REASON: &str = " cannot: ";
 /// What comes after the seconds that are predicted.
 const SOURCE: &str = " s (";
 
+/// A page of the book.
+fn text(page: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page)).unwrap()
+}
+
 /// The commands of a page, each with what is printed.
 fn recordings(page: &str) -> Vec<(String, String)> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page));
-    let page = page.unwrap();
+    let page = text(page);
     let blocks = page.split("```text\n$ host ").skip(1);
     let recording = |block: &str| {
         let (block, _) = block.split_once("\n```").expect("an end of the block");
@@ -38,6 +47,18 @@ fn recordings(page: &str) -> Vec<(String, String)> {
         (command.to_owned(), masked(printed))
     };
     blocks.map(recording).collect()
+}
+
+/// The files that a page shows, each with its name.
+fn files(page: &str) -> Vec<(String, String)> {
+    let page = text(page);
+    let blocks = page.split("```toml\n# ").skip(1);
+    let file = |block: &str| {
+        let (file, _) = block.split_once("\n```").expect("an end of the block");
+        let name = file.lines().next().filter(|name| name.ends_with(".toml"))?;
+        Some((name.to_owned(), format!("# {file}\n")))
+    };
+    blocks.filter_map(file).collect()
 }
 
 /// Without what may be another.
@@ -74,7 +95,11 @@ fn pages_show_what_the_program_prints() {
     let mut compared = 0;
     for page in PAGES {
         for (command, shown) in recordings(page) {
-            let outcome = Folder::new().host(&command);
+            let folder = Folder::new();
+            for (name, file) in files(page) {
+                fs::write(folder.path(&name), file).unwrap();
+            }
+            let outcome = folder.host(&command);
             let printed = masked(&(outcome.stdout.clone() + &outcome.stderr));
             if command == "doctor" && !printed.contains("missing  NVIDIA driver") {
                 println!("not compared, since there is a driver: {command}");
@@ -84,7 +109,7 @@ fn pages_show_what_the_program_prints() {
             compared += 1;
         }
     }
-    assert!(compared >= 2, "a run and an error are compared");
+    assert!(compared >= 6, "runs and errors of {PAGES:?} are compared");
 }
 
 #[test]
@@ -95,4 +120,47 @@ fn what_is_masked_is_no_more_than_that() {
     assert_eq!(masked(run), expected);
     let doctor = "ok       memory          21.1 GiB free\nmissing  GPU kernels     none\n      help: build\nmissing  x";
     assert_eq!(masked(doctor), "ok memory # GiB free\nGPU kernels #\nmissing  x\n");
+}
+
+/// The pages with commands to type.
+fn pages_with_commands() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut pages = vec![root.join("README.md")];
+    for folder in ["tutorials", "how-to", "reference", "explanation", "benchmarks", "developers"] {
+        let entries = fs::read_dir(root.join("docs").join(folder)).unwrap();
+        pages.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    pages.retain(|page| page.extension().is_some_and(|end| end == "md"));
+    pages.sort();
+    pages
+}
+
+/// The arguments of a line that begins with the program, without quotes and comments.
+fn arguments(line: &str) -> Option<String> {
+    let line = line.trim_start_matches("target/release/").strip_prefix("host ")?;
+    let line = line.split(" #").next().unwrap_or_default().split(" | ").next().unwrap_or_default();
+    Some(line.replace(['\'', '"'], "").trim().to_owned())
+}
+
+/// Every `host run` and `host plan` in a block of commands has options that the program takes. What is run, is not computed.
+#[test]
+fn commands_of_pages_are_taken() {
+    let folder = Folder::new();
+    let mut taken = 0;
+    for page in pages_with_commands() {
+        let text = fs::read_to_string(&page).unwrap();
+        let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+        for arguments in blocks.flat_map(str::lines).filter_map(arguments) {
+            let is_named = !arguments.contains("NAME") && !arguments.contains("FILE");
+            let command = match arguments.split(' ').next() {
+                Some("run") if is_named => format!("{arguments} --print-toml"),
+                Some("plan") if is_named && !arguments.contains("ours.toml") => arguments,
+                _ => continue,
+            };
+            let outcome = folder.host(&command);
+            assert_eq!(outcome.code, Some(0), "{}: host {command}: {outcome:?}", page.display());
+            taken += 1;
+        }
+    }
+    assert!(taken > 40, "{taken} commands");
 }

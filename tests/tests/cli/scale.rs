@@ -50,7 +50,7 @@ fn another_network_gives_other_times() {
     let exposed = |line: &&str| line.trim_start_matches(['>', ' ']).starts_with("exchange beside");
     assert!(text.lines().any(|line| exposed(&line)), "{text}");
 
-    let help = "a network is TOML, as docs/scaling.md shows the built-in one: name, source, \
+    let help = "a network is TOML, as docs/benchmarks/scaling.md shows the built-in one: name, source, \
                 link_bytes_per_s, link_latency_s, fabric_bytes_per_s, fabric_latency_s, message_s, \
                 pack_bytes_per_s, exchange_s";
     fs::write(folder.path("ours.toml"), own.replace("exchange_s = 0", "exchange_s = -1")).unwrap();

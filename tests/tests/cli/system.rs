@@ -92,7 +92,7 @@ fn a_field_may_start_from_a_file_beside_the_system() {
     assert_eq!(folder.read::<f32>("u.npy").1, values.iter().map(|it| 4.0 * it).collect::<Vec<_>>());
     let text = "error: sub/own.toml, line 6, column 10: this holds 2x3 values, the grid has 3x3 points\n  \
                 | start = \"start.npy\"\n  |          ^^^^^^^^^\n  \
-                help: docs/systems.md has the keys and the language; `host example --list` names examples";
+                help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples";
     folder.fail("run sub/own.toml --size 3", 2, text);
 }
 
@@ -185,7 +185,7 @@ fn what_a_system_takes_from_files_is_told_with_its_row() {
     let folder = folder(&WAVE.replace("at = [3, \"nx/2\"]", "at = \"places.csv\""));
     fs::write(folder.path("places.csv"), "y,x\n3,12\n4,24\n").unwrap();
     let text = "error: places.csv: line 3: 24 is none of the points 0 to 23 of this axis\n  \
-                help: expected rows of numbers: a .csv, parted by commas, or a .npy array; docs/systems.md has which columns";
+                help: expected rows of numbers: a .csv, parted by commas, or a .npy array; docs/reference/system-files.md has which columns";
     folder.fail("run wave.toml", 2, text);
     fs::write(folder.path("places.csv"), "y,x\n3,12\n4,2.5\n").unwrap();
     folder.succeed("run wave.toml --receivers traces.csv");
@@ -279,7 +279,7 @@ fn a_mistake_in_a_file_is_shown_at_its_place() {
             "0.5*h - h",
             "line 8, column 7: the time step is -0.05; it must be above 0\n  | dt = \"0.5*h - h\"\n  \
              |       ^^^^^^^^^\n  \
-             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+             help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
         (
             "field = \"p\"",
@@ -292,21 +292,21 @@ fn a_mistake_in_a_file_is_shown_at_its_place() {
             "nx",
             "line 28, column 11: 24 is none of the points 0 to 23 of this axis\n  | at = [3, \"nx\"]\n  \
              |           ^^\n  \
-             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+             help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
         (
             "\"laplace\", order = 4",
             "\"laplace\", order = 3",
             "line 12, column 27: order 3: it is an even number from 2 to 16\n  \
              | laplace = { derivative = \"laplace\", order = 3 }\n  |                           ^^^^^^^\n  \
-             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+             help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
         (
             "[fields.energy]",
             "[fields.dt]",
             "line 22, column 9: 'dt' is a number that every system has already\n  | [fields.dt]\n  \
              |         ^^\n  \
-             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+             help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
     ] {
         assert!(WAVE.contains(from), "{from}");
@@ -361,7 +361,7 @@ fn obstacles_are_those_of_a_condition_or_a_file() {
             "line 12, column 9: this reads 2 points away, and beside solid points equations read one: give it a work field for a \
              stencil of a stencil, stencils of radius 1, or walls = \"value=E\"\n  \
              | next = \"u + 0.2*laplace(u)\"\n  |         ^^^^^^^^^^^^^^^^^^\n  \
-             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+             help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
         (
             "< 20",
@@ -375,7 +375,7 @@ fn obstacles_are_those_of_a_condition_or_a_file() {
             "small.npy",
             "line 4, column 10: this holds 5x6 values, the grid has 20x24 points\n  | solid = \"small.npy\"\n  \
              |          ^^^^^^^^^\n  \
-             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+             help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
     ] {
         assert!(DISC.contains(from), "{from}");
@@ -437,7 +437,7 @@ fn options_that_make_no_sense() {
             "--dtype tf32",
             "the element type, line 1, column 1: systems are stored as f64, f32, f16 or bf16\n  | tf32\n  \
              | ^^^^\n  \
-             help: docs/systems.md has the keys and the language; `host example --list` names examples",
+             help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
     ] {
         folder.fail(&format!("run wave.toml {options}"), 2, &format!("error: {text}"));
@@ -767,7 +767,7 @@ fn the_adjoint_of_a_system_is_a_system() {
         "adjoint wave.toml --by q",
         2,
         "error: there is no gradient: there is no coefficient 'q'\n  \
-         help: the page docs/gradients.md lists what is differentiated, and what is not",
+         help: the page docs/how-to/gradients.md lists what is differentiated, and what is not",
     );
 }
 

@@ -45,7 +45,7 @@ thread_local! {
 }
 
 impl Source {
-    /// That of the call of the function that calls this one; of a kernel that is executed as PTX the line of its
+    /// The line of the call of the function that calls this one; of a kernel that is executed as PTX the line of its
     /// instruction.
     #[track_caller]
     pub(crate) fn present() -> Self {

@@ -116,7 +116,7 @@ pub enum Source {
     Bits(u64),
     /// The address of a variable in global memory, and a distance.
     Global(u32, i64),
-    /// That of a variable in shared memory.
+    /// The address of a variable in shared memory, and a distance.
     Shared(u32, i64),
     /// A place in the function's local memory.
     Local(u32),
@@ -151,13 +151,13 @@ pub enum Special {
 pub enum Space {
     /// Any of them, as the address says.
     Generic,
-    /// That of buffers.
+    /// The memory of buffers.
     Global,
-    /// That of a block.
+    /// The shared memory of a block.
     Shared,
-    /// That of a thread.
+    /// The memory of a thread.
     Local,
-    /// That of constants.
+    /// The memory of constants.
     Constant,
 }
 

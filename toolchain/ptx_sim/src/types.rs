@@ -28,7 +28,7 @@ pub struct Ty {
 }
 
 impl Ty {
-    /// That of a name, such as `u32`.
+    /// The type of a name, such as `u32`.
     pub fn of(name: &str) -> Option<Self> {
         let of = |kind, bits| Some(Self { kind, bits });
         match name {

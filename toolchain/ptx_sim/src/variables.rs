@@ -10,7 +10,7 @@ use crate::types::Ty;
 #[error("this PTX is not understood: `{0}`")]
 pub struct Misread(pub String);
 
-/// That of a text, of which the beginning is told.
+/// The error for a text, of which the beginning is told.
 pub fn misread(text: &str) -> Misread {
     Misread(text.chars().take(100).collect())
 }

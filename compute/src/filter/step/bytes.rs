@@ -3,13 +3,13 @@
 
 use cuda_driver::{AnyCall, Extents};
 use devices::Memory;
+use kernels_gpu::filter::byte_strips::{self, ByteSum};
 use kernels_gpu::filter::bytes::{BLOCK, Bytes, SPAN, SUM};
 use kernels_gpu::filter::numbers::U8;
 use problem::Error;
 use transform::Tap;
 
 use super::super::kind::Kind;
-use super::strips::strip_shape;
 use super::{Of, Step, reach};
 
 /// Weights along y, at most.
@@ -44,7 +44,7 @@ impl Whole {
         if self.weights.iter().all(|(_, weight)| *weight >= 0) { 0 } else { (1 << self.shift) - 1 }
     }
 
-    /// Those of which quotients are whole bytes of sums, if there are such.
+    /// Weights whose sums have their quotients in whole bytes, if there are such.
     pub(super) fn up_to_bytes(self) -> Self {
         let shift = self.shift.next_multiple_of(8);
         let larger = |(at, weight): &([i32; 2], i8)| {
@@ -122,4 +122,12 @@ impl Of<'_> {
         };
         Ok(Some(Step { launch: Box::new(launch), extents, tables }))
     }
+}
+
+/// The kernel of bytes for sums from where to where along y and x.
+fn strip_shape([y, x]: [(i32, usize); 2]) -> Option<&'static ByteSum> {
+    byte_strips::SUMS.iter().find(|(shape, _)| {
+        let end = x.0 + x.1 as i32;
+        y.1 <= shape.span && x.0 >= shape.first() && end <= shape.first() + shape.span as i32
+    })
 }

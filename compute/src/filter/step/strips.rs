@@ -163,11 +163,3 @@ impl Of<'_> {
         Ok(Step { launch: Box::new(launch), extents, tables: vec![rows, columns] })
     }
 }
-
-/// The kernel of bytes for sums from where to where along y and x.
-pub(super) fn strip_shape([y, x]: [(i32, usize); 2]) -> Option<&'static ByteSum> {
-    byte_strips::SUMS.iter().find(|(shape, _)| {
-        let end = x.0 + x.1 as i32;
-        y.1 <= shape.span && x.0 >= shape.first() && end <= shape.first() + shape.span as i32
-    })
-}

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table knows every option, the manual shows the table.
 
+use std::fs;
+use std::path::Path;
+
 use clap::CommandFactory;
 
 use super::super::Cli;
@@ -36,11 +39,28 @@ fn every_option_of_a_command_has_a_row_and_no_row_is_of_none() {
     }
 }
 
+/// What the help says of an option of the table: its value, and its first paragraph.
+fn help(option: &str) -> String {
+    let program = Cli::command();
+    let find = |command: &str| {
+        let command = program.find_subcommand(command)?;
+        command.get_arguments().find(|arg| super::option(arg) == option).cloned()
+    };
+    let arg = COMMANDS.into_iter().find_map(find).expect("an option of a command");
+    let takes_value = arg.get_action().takes_values() && arg.get_long().is_some();
+    let value = arg.get_value_names().filter(|_| takes_value).map(|names| names[0].as_str());
+    let value = value.map(|name| format!("`{name}`: ")).unwrap_or_default();
+    let help = arg.get_help().expect("a help text").to_string();
+    let paragraph = help.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = paragraph.split_whitespace().collect();
+    format!("{value}{}", words.join(" ")).replace('|', "\\|").replace('*', "\\*")
+}
+
 /// The table as the manual has it.
 fn page() -> String {
     let mut text = String::from(
-        "| option | `run` of a stencil | of a system | `plan` of a stencil | of a system | `example` |\n\
-         | --- | --- | --- | --- | --- | --- |\n",
+        "| option | `run` of a stencil | of a system | `plan` of a stencil | of a system | `example` | value, and what it does |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for row in &OPTIONS {
         let name =
@@ -53,15 +73,24 @@ fn page() -> String {
         };
         let cells = [row.run, row.plan].concat().into_iter().chain([row.example]);
         let cells: Vec<&str> = cells.map(|taken| word(&taken)).collect();
-        text += &format!("| {name} | {} |\n", cells.join(" | "));
+        text += &format!("| {name} | {} | {} |\n", cells.join(" | "), help(row.option));
     }
     text
 }
 
+/// Renewed by `UPDATE_PAGES=1 cargo test -p stencil --lib the_manual_has_the_table`.
 #[test]
 fn the_manual_has_the_table() {
-    let manual = include_str!("../../../../docs/run.md");
-    assert!(manual.contains(&page()), "docs/run.md has another table than\n{}", page());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/command-line.md");
+    let manual = fs::read_to_string(&path).unwrap();
+    let table = page();
+    if std::env::var_os("UPDATE_PAGES").is_some() {
+        let (before, rest) = manual.split_once("| option | `run`").expect("a table");
+        let (_, after) = rest.split_once("\n\n").expect("an end of the table");
+        fs::write(&path, format!("{before}{table}\n{after}")).unwrap();
+    }
+    let manual = fs::read_to_string(&path).unwrap();
+    assert!(manual.contains(&table), "{} has another table than\n{table}", path.display());
 }
 
 /// The refusal of a command line, as its headline and what to do.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The plans of the whole catalogue, as the table of `docs/catalogue.md`.
+//! The plans of the whole catalogue, as the table of `docs/reference/catalogue.md`.
 
 use std::fmt::Write;
 

@@ -27,7 +27,7 @@ pub fn of_error(error: &Error) -> String {
                     .into()
             }
             Error::System(mistake) => mistake.hint.clone().unwrap_or_else(|| {
-                "docs/systems.md has the keys and the language; `host example --list` names examples".into()
+                "docs/reference/system-files.md has the keys and the language; `host example --list` names examples".into()
             }),
             Error::Size { .. } => SIZE.into(),
             Error::Boundary { hint, .. } => boundary::remedy(hint.as_ref()),
@@ -50,7 +50,7 @@ pub fn of_error(error: &Error) -> String {
                     .into()
             }
             Error::Columns { .. } => {
-                "expected rows of numbers: a .csv, parted by commas, or a .npy array; docs/systems.md has which columns"
+                "expected rows of numbers: a .csv, parted by commas, or a .npy array; docs/reference/system-files.md has which columns"
                     .into()
             }
             Error::Picture { .. } => {
@@ -133,7 +133,7 @@ pub fn of_error(error: &Error) -> String {
                 "take another --dtype or --size, or leave out --fuse, --chain and --kernel".into()
             }
             Error::Gradient { .. } => {
-                "the page docs/gradients.md lists what is differentiated, and what is not".into()
+                "the page docs/how-to/gradients.md lists what is differentiated, and what is not".into()
             }
             Error::Split { .. } => {
                 "take fewer ranks or GPUs, a larger --size, or other numbers for --split".into()
@@ -142,7 +142,7 @@ pub fn of_error(error: &Error) -> String {
                 "give --nodes a number that divides that of the GPUs, such as --gpus 1024 --nodes 256".into()
             }
             Error::Network { .. } => {
-                "a network is TOML, as docs/scaling.md shows the built-in one: name, source, link_bytes_per_s, \
+                "a network is TOML, as docs/benchmarks/scaling.md shows the built-in one: name, source, link_bytes_per_s, \
                  link_latency_s, fabric_bytes_per_s, fabric_latency_s, message_s, pack_bytes_per_s, exchange_s"
                     .into()
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Totals that a step reads, seen from the values that they are made of.
 //!
-//! A step first finds its totals and then computes its equations, so the adjoint step goes back over the equations, which makes of each
+//! A step first finds its totals and then computes its equations. So the adjoint step goes back over the equations, which makes of each
 //! point what a total there changes, and then over the totals, which need the sum of that: the *adjoint of a total* T. The adjoint of
 //! the values that T is made of gets it times the derivative of T by them. A system finds totals of the values before a step only. So
 //! what the points say of T is a field, and the next adjoint step *completes* what this one has made, with the sum of that field, before it

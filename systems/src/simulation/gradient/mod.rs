@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Gradients: how what is made of the values that steps leave, and of what receivers recorded, changes with the values before the steps, with
-//! coefficients, constants and sources (`docs/gradients.md`).
+//! coefficients, constants and sources (`docs/how-to/gradients.md`).
 //!
 //! After the steps the adjoint system goes back over them. Where it depends on the forward values, some of them are kept on the way, and
 //! those between are computed again ([`back`]).
