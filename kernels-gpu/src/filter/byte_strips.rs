@@ -191,7 +191,7 @@ impl Part<'_> {
         let launch = self.launch;
         // Of each output the byte that begins at this bit.
         let mut from = launch.shift;
-        if launch.below != 0 || launch.shift % 8 != 0 {
+        if launch.below != 0 || !launch.shift.is_multiple_of(8) {
             // Digits behind the point are cut off: of what is below 0 by a number that has the shift round up.
             let cut = |sum: i32| (sum + (sum >> 31 & launch.below)) >> launch.shift;
             unroll!(output < 16 => if output < 4 * OUTPUTS { sums[output] = cut(sums[output]) });
@@ -282,8 +282,8 @@ unsafe fn add<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
 ) {
     let mut own = if step + 1 < SPAN { sums[step + 1] } else { [0; MOST] };
     let weights = [0, 1].map(|word| launch.weights[step * COUNT + word % COUNT]);
-    // SAFETY: in a kernel, as the caller promises.
     unroll!(output < 16 => if output < 4 * OUTPUTS {
+        // SAFETY: in a kernel, as the caller promises.
         unsafe {
             own[output] = math::add_byte_products(windows[output], weights[0], own[output]);
             if COUNT > 1 {
