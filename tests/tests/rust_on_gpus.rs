@@ -141,7 +141,7 @@ const OF_STENCILS: &str = "reaction";
 fn the_examples_use_the_toolchain_and_little_else() {
     let (of_stencils, examples): (Vec<_>, Vec<_>) =
         packages_in("examples").into_iter().partition(|path| path.ends_with(OF_STENCILS));
-    assert_eq!((of_stencils.len(), examples.len()), (1, 4));
+    assert_eq!((of_stencils.len(), examples.len()), (1, 5));
     let used = used_by(&of_stencils[0]);
     assert!(used.contains("kernels-gpu") && !used.contains("stencil"), "{used:?}");
     for example in examples {
