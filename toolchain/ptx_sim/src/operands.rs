@@ -74,13 +74,18 @@ impl Names<'_> {
 
     /// The register of a name that was declared; one of a family, such as `%r7`, is there as soon as it is named.
     pub fn register(&mut self, name: &str) -> Option<u32> {
-        let family = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        let own = name[family.len()..].parse::<u32>().ok();
+        let first = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+        let is_of = |families: &HashMap<String, u32>| {
+            (first..name.len()).any(|at| {
+                let own = name[at..].parse::<u32>();
+                families.get(&name[..at]).is_some_and(|count| own.is_ok_and(|own| own < *count))
+            })
+        };
         for (registers, families) in self.registers.iter_mut().zip(&self.families).rev() {
             if let Some(found) = registers.get(name) {
                 return Some(*found);
             }
-            if families.get(family).is_some_and(|count| own.is_some_and(|own| own < *count)) {
+            if is_of(families) {
                 let number = self.count;
                 self.count += 1;
                 registers.insert(name.to_owned(), number);

@@ -125,6 +125,14 @@ fn what_is_not_known_is_named_and_not_executed_as_something_else() {
 }
 
 #[test]
+fn registers_of_families_are_those_with_numbers_below_their_count() {
+    let declared = ".reg .b32 %x1<3>;\n";
+    let of = |name: &str| format!("{declared}mov.u32 {name}, 7;\nst.global.u32 [%a3], {name};");
+    assert_eq!(run(&of("%x12")).unwrap()[..4], [7, 0, 0, 0]);
+    assert!(run(&of("%x13")).is_err());
+}
+
+#[test]
 fn labels_are_those_of_the_innermost_scope() {
     let scope = |add: u32| {
         format!("{{\nbra.uni SKIP;\nmov.u32 %r1, 100;\nSKIP:\nadd.u32 %r1, %r1, {add};\n}}\n")
