@@ -70,9 +70,15 @@ fn is_reported(planted: &Planted, module: &Module, seed: u64) -> Result<(), Stri
     }
 }
 
+/// The kernels as PTX; nothing where there is no compiler for them.
+fn module() -> Option<Module> {
+    let ptx: Result<&str, &str> = include!(concat!(env!("OUT_DIR"), "/lines.rs"));
+    Some(Module::read(ptx.ok()?).expect("what the compiler made is PTX"))
+}
+
 #[test]
 fn each_mistake_is_reported_in_its_line() {
-    let Ok(module) = cuda_sim::module!() else { return };
+    let Some(module) = module() else { return };
     let mut missed = Vec::new();
     for planted in table() {
         for seed in 0..SEEDS {
@@ -86,7 +92,7 @@ fn each_mistake_is_reported_in_its_line() {
 
 #[test]
 fn the_kernels_without_their_mistakes_pass() {
-    let Ok(module) = cuda_sim::module!() else { return };
+    let Some(module) = module() else { return };
     for planted in table() {
         for seed in 0..SEEDS {
             if let Err(report) = planted.emulate(&module, seed, false) {

@@ -73,6 +73,9 @@ pub trait AnyCall {
     /// Calls `launch` with the address of each parameter, as the driver's launch functions want them.
     fn with_pointers(&self, launch: &mut dyn FnMut(&mut [*mut c_void]));
 
+    /// Calls `add` with how many bytes each parameter has.
+    fn sizes(&self, add: &mut dyn FnMut(usize));
+
     /// Runs the kernel's code on the host, as one thread of a launch that an emulator runs.
     ///
     /// # Safety
@@ -91,6 +94,10 @@ impl<P: Parameters> AnyCall for Call<P> {
 
     fn with_pointers(&self, launch: &mut dyn FnMut(&mut [*mut c_void])) {
         self.parameters.with_pointers(|pointers| launch(pointers));
+    }
+
+    fn sizes(&self, add: &mut dyn FnMut(usize)) {
+        P::sizes(add);
     }
 
     unsafe fn run(&self) {

@@ -41,10 +41,13 @@ pub unsafe trait Kernel {
 /// kernel takes as they are, and of slices, each of which is two. Up to 16 of them, slices counted once.
 ///
 /// # Safety
-/// `with_pointers` gives a valid pointer for each parameter, in their order.
+/// `with_pointers` gives a valid pointer for each parameter, in their order, to as many bytes as `sizes` says.
 pub unsafe trait Parameters: Copy {
     /// Calls `launch` with the address of each parameter, as the driver's launch functions want them.
     fn with_pointers<T>(&self, launch: impl FnOnce(&mut [*mut c_void]) -> T) -> T;
+
+    /// Calls `add` with how many bytes each parameter has.
+    fn sizes(add: &mut dyn FnMut(usize));
 }
 
 macro_rules! tuples {
@@ -62,6 +65,11 @@ macro_rules! tuples {
                 let _ = &mut add;
                 $($name.each(&mut add);)*
                 launch(&mut all[..count])
+            }
+
+            fn sizes(add: &mut dyn FnMut(usize)) {
+                let _ = &add;
+                $($name::sizes(add);)*
             }
         }
     };

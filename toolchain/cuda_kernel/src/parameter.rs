@@ -8,7 +8,8 @@ use core::{ptr, slice};
 /// slice in device memory, which is two parameters. `#[derive(cuda_std::Parameter)]` implements it for a structure.
 ///
 /// # Safety
-/// The bytes mean the same on the host and the GPU, and `each` gives a valid pointer for each parameter.
+/// The bytes mean the same on the host and the GPU, and `each` gives a valid pointer for each parameter, to
+/// as many bytes as `sizes` says.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
     note = "numbers, raw pointers, and `#[repr(C)]` structures of these with `#[derive(cuda_std::Parameter)]` can"
@@ -17,6 +18,11 @@ pub unsafe trait Passed: Copy {
     /// Calls `add` with the address of each parameter.
     fn each(&self, add: &mut dyn FnMut(*mut c_void)) {
         add(ptr::from_ref(self).cast_mut().cast());
+    }
+
+    /// Calls `add` with how many bytes each parameter has.
+    fn sizes(add: &mut dyn FnMut(usize)) {
+        add(size_of::<Self>());
     }
 }
 
@@ -95,6 +101,11 @@ macro_rules! slices {
             fn each(&self, add: &mut dyn FnMut(*mut c_void)) {
                 add(ptr::from_ref(&self.start).cast_mut().cast());
                 add(ptr::from_ref(&self.len).cast_mut().cast());
+            }
+
+            fn sizes(add: &mut dyn FnMut(usize)) {
+                add(size_of::<*const T>());
+                add(size_of::<usize>());
             }
         }
     )*};

@@ -145,16 +145,21 @@ fn lanes_of(threads: u32, warp: u32) -> u32 {
 }
 
 impl<'a> Block<'a> {
-    #[track_caller]
-    pub fn new(kernel: &'a str, config: Config, statics: &[Range<u32>], index: u32) -> Self {
+    /// A block before its first turn; `place` is the launch's.
+    pub fn new(
+        kernel: &'a str,
+        config: Config,
+        statics: &[Range<u32>],
+        index: u32,
+        place: Source,
+    ) -> Self {
         let thread = |agent| {
             let mut clock = Clock::default();
             clock.tick(agent);
-            let location = Source::present();
             Thread {
                 state: State::Ready,
                 clock,
-                location,
+                location: place,
                 operands: [0; OPERANDS],
                 mask: u32::MAX,
                 results: [0; 8],

@@ -11,6 +11,7 @@
 //! what was known at such fences.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Index of an agent in a block.
@@ -66,6 +67,13 @@ impl Epochs {
     fn covers(&self, other: &Self) -> bool {
         let mine = self.0.iter().copied().chain(std::iter::repeat(0));
         other.0.iter().zip(mine).all(|(theirs, mine)| *theirs <= mine)
+    }
+}
+
+/// Ordinary stores have replaced what was released with words.
+pub(crate) fn forget<At: Copy + Ord>(words: &mut BTreeMap<At, Knowledge>, stored: Range<At>) {
+    while let Some((&at, _)) = words.range(stored.start..stored.end).next() {
+        words.remove(&at);
     }
 }
 
@@ -180,5 +188,20 @@ fn learn_if_any(mine: &mut Option<Knowledge>, theirs: &Option<Knowledge>) {
         (_, None) => {}
         (mine @ None, theirs) => mine.clone_from(theirs),
         (Some(mine), Some(theirs)) => learn(mine, theirs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_replaces_the_words_that_begin_in_it() {
+        let mut words: BTreeMap<u32, Knowledge> = BTreeMap::new();
+        for at in [0, 4, 8, 12] {
+            words.insert(at, Knowledge::default());
+        }
+        forget(&mut words, 4..12);
+        assert!(words.into_keys().eq([0, 12]));
     }
 }

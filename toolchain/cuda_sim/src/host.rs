@@ -63,6 +63,12 @@ impl Memory {
         allocation.copy_in(first * size_of::<T>(), bytemuck::cast_slice(elements));
     }
 
+    /// Writes bytes of a buffer that no kernel has seen: the launch before is not waited for.
+    pub(crate) fn fill_new(&mut self, buffer: Buffer<u8>, first: usize, bytes: &[u8]) {
+        let allocation = self.allocations.get_mut(&(buffer.start - GUARD));
+        allocation.expect("the buffer is one of this memory").copy_in(first, bytes);
+    }
+
     /// The first buffer that something has written beyond.
     pub(crate) fn trampled(&self) -> Option<FaultKind> {
         let found = self.allocations.values().find_map(|it| Some((it, it.trampled()?)));

@@ -72,7 +72,7 @@ pub(crate) fn launch_with(
     let random = ChaCha8Rng::seed_from_u64(seed);
     let mut common = Common { memory: std::mem::take(memory), random, stats: Stats::default() };
     Source::set(None);
-    let result = run_blocks(name, config, statics, &mut common, &kernel);
+    let result = run_blocks(name, config, statics, &mut common, &kernel, Source::present());
     Source::set(None);
     *memory = common.memory;
     result?;
@@ -93,6 +93,7 @@ fn run_blocks(
     statics: &[Range<u32>],
     common: &mut Common,
     kernel: &impl Fn(),
+    place: Source,
 ) -> Result<(), Fault> {
     let (first, end) = ONLY.get().unwrap_or((0, u32::MAX));
     let mut order: Vec<u32> = (first..end.min(config.blocks_of_grid())).collect();
@@ -111,7 +112,8 @@ fn run_blocks(
             Some(&next) if next < started.len() => started.swap_remove(next),
             Some(_) => {
                 let index = to_start.next().expect("it can start");
-                Started::new(Block::new(name, config, statics, index), &mut stacks, kernel)
+                let block = Block::new(name, config, statics, index, place);
+                Started::new(block, &mut stacks, kernel)
             }
             None => match started.pop() {
                 Some(block) => return Err(block.deadlock(common)),

@@ -4,7 +4,7 @@
 use crate::allocation::{Allocation, GUARD};
 use crate::buffer::Buffer;
 use crate::chip::OnChip as _;
-use crate::clock::{Clock, Knowledge};
+use crate::clock::{Clock, Knowledge, forget};
 use crate::counter::Counter;
 use crate::fault::{Access, Fault, FaultKind, Place};
 use crate::shadow::Event;
@@ -267,6 +267,7 @@ impl Memory {
         clock: &Clock,
     ) -> Result<(), FaultKind> {
         self.reserve(address, bytes.len(), event, clock)?;
+        forget(&mut self.words, address..address + bytes.len());
         self.fill(address, bytes);
         Ok(())
     }

@@ -78,7 +78,7 @@ impl Module {
     /// The driver would refuse the launch, or the first mistake of the kernel.
     ///
     /// # Panics
-    /// Where the module has no such kernel, or the system no memory for the lanes' stacks.
+    /// Where the module has no such kernel or one of other parameters, or the system no memory for the lanes' stacks.
     #[track_caller]
     pub fn launch<K: Kernel>(
         &self,
@@ -126,13 +126,18 @@ impl Module {
     /// The bytes of a kernel's parameters, each where the kernel has it.
     fn parameters(&self, call: &impl AnyCall, kernel: usize) -> Vec<u8> {
         let slots = self.program.parameters(kernel);
+        let (mut own, name) = (Vec::new(), call.name());
+        call.sizes(&mut |size| own.push(size));
+        let wanted: Vec<usize> = slots.iter().map(|slot| slot.bytes).collect();
+        assert_eq!(
+            own, wanted,
+            "bytes of each parameter of {name}: of the launch, and in this module"
+        );
         let mut bytes = vec![0; slots.last().map_or(0, |last| last.start + last.bytes)];
         call.with_pointers(&mut |pointers| {
-            let (name, count) = (call.name(), slots.len());
-            assert_eq!(pointers.len(), count, "{name} has {count} parameters in this module");
             for (slot, pointer) in slots.iter().zip(pointers) {
                 let to = &mut bytes[slot.start..slot.start + slot.bytes];
-                // SAFETY: `Kernel` promises that the entry point takes these parameters, of these sizes.
+                // SAFETY: the parameter has this size, and `with_pointers` gives a pointer to each.
                 unsafe { pointer.cast::<u8>().copy_to_nonoverlapping(to.as_mut_ptr(), slot.bytes) };
             }
         });
@@ -169,7 +174,7 @@ impl Module {
         let addresses: Vec<u64> = buffers.iter().map(|it| it.as_ptr() as u64).collect();
         for (variable, buffer) in variables.iter().zip(&buffers) {
             for (at, to) in &variable.addresses {
-                memory.write_at(*buffer, *at, &addresses[*to].to_le_bytes());
+                memory.fill_new(*buffer, *at, &addresses[*to].to_le_bytes());
             }
         }
         memory.variables.insert(self.number, addresses.clone());

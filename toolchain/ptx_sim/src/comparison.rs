@@ -10,7 +10,7 @@ use crate::types::{Kind, Ty};
 pub fn comparison(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     let ty = Ty::of(parts.last()?)?;
     let relation = relation(parts[1], ty)?;
-    let (to, opposite) = match &operands[0] {
+    let (to, opposite) = match operands.first()? {
         Operand::Pair(first, second) => {
             let register = |it: &Option<Source>| match it {
                 Some(Source::Register(register)) => Some(*register),
@@ -20,13 +20,20 @@ pub fn comparison(parts: &[&str], operands: &[Operand]) -> Option<Op> {
         }
         operand => (registers(operand)?[0], None),
     };
-    let from = [one(operands.get(1)?)?, one(operands.get(2)?)?];
     let joined = match parts[2] {
         "and" => Some(What::And),
         "or" => Some(What::Or),
         "xor" => Some(What::Xor),
         _ => None,
     };
+    let count = if joined.is_some() { 4 } else { 3 };
+    let is_known = |part: &&str| Ty::of(part).is_some() || *part == "ftz";
+    if operands.len() != count
+        || !parts[if joined.is_some() { 3 } else { 2 }..].iter().all(is_known)
+    {
+        return None;
+    }
+    let from = [one(operands.get(1)?)?, one(operands.get(2)?)?];
     let joined = match joined {
         Some(what) => Some((what, one(operands.get(3)?)?)),
         None => None,

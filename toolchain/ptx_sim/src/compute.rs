@@ -246,11 +246,11 @@ fn float(what: What, ty: Ty, mode: Mode, operands: [u64; 3]) -> u64 {
         What::CopySign => {
             return operands[0] & sign | ty.truncated(operands[1]) & !sign;
         }
-        What::Neg => return ty.truncated(operands[0] ^ sign),
-        What::Abs => return ty.truncated(operands[0]) & !sign,
+        What::Neg => return flushed_bits(ty, mode, ty.truncated(operands[0] ^ sign)),
+        What::Abs => return flushed_bits(ty, mode, ty.truncated(operands[0]) & !sign),
         _ => {}
     }
-    let flushed = |value: f64| match mode.flushes && value.abs() < f64::from(f32::MIN_POSITIVE) {
+    let flushed = |value: f64| match mode.flushes && value.abs() < smallest(ty) {
         true => 0f64.copysign(value),
         false => value,
     };
@@ -259,7 +259,7 @@ fn float(what: What, ty: Ty, mode: Mode, operands: [u64; 3]) -> u64 {
         What::Add => a + b,
         What::Sub => a - b,
         What::MulLow => a * b,
-        What::Fma => return limited(ty, mode, fused(ty, [a, b, c])),
+        What::Fma => return limited(ty, mode, flushed_bits(ty, mode, fused(ty, [a, b, c]))),
         What::Div => a / b,
         What::Min => smaller(mode, a, b),
         What::Max => -smaller(mode, -a, -b),
@@ -274,6 +274,21 @@ fn float(what: What, ty: Ty, mode: Mode, operands: [u64; 3]) -> u64 {
         _ => unreachable!("decoded for whole numbers only"),
     };
     limited(ty, mode, from_float(ty, flushed(result)))
+}
+
+/// The smallest number of full precision.
+fn smallest(ty: Ty) -> f64 {
+    match (ty.kind, ty.bits) {
+        (Kind::Float, 16) => half::f16::MIN_POSITIVE.to_f64(),
+        _ => f64::from(f32::MIN_POSITIVE),
+    }
+}
+
+fn flushed_bits(ty: Ty, mode: Mode, bits: u64) -> u64 {
+    match mode.flushes && to_float(ty, bits).abs() < smallest(ty) {
+        true => bits & 1 << (ty.bits - 1),
+        false => bits,
+    }
 }
 
 /// Of f64, one operation rounded again to a shorter type is the operation in that type, but not for three operands.

@@ -17,10 +17,25 @@ pub fn to_float(ty: Ty, bits: u64) -> f64 {
 /// The bits of a value, rounded to the nearest.
 pub fn from_float(ty: Ty, value: f64) -> u64 {
     match (ty.kind, ty.bits) {
-        (Kind::Brain, _) => u64::from(bf16::from_f64(value).to_bits()),
-        (_, 16) => u64::from(f16::from_f64(value).to_bits()),
+        (Kind::Brain, _) => u64::from(bf16::from_f32(odd(value)).to_bits()),
+        (_, 16) => u64::from(f16::from_f32(odd(value)).to_bits()),
         (_, 32) => u64::from((value as f32).to_bits()),
         _ => value.to_bits(),
+    }
+}
+
+/// The nearest f32 of those whose last bit is 1, unless the number is an f32: rounded again to 16 bits, it is as if rounded
+/// once.
+fn odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let is_exact = f64::from(nearest) == value || !value.is_finite();
+    if is_exact || nearest.to_bits() & 1 != 0 {
+        return nearest;
+    }
+    // The number lies between this and its neighbour, of which one is odd.
+    match f64::from(nearest) < value {
+        true => nearest.next_up(),
+        false => nearest.next_down(),
     }
 }
 
@@ -64,8 +79,7 @@ pub fn convert(how: Conversion, bits: u64) -> u64 {
             let value = from.integer(bits);
             let [least, most] = limits(to);
             let value = if how.saturates { value.clamp(least, most) } else { value };
-            // Bits of a smaller number fill the register as its type says.
-            to.truncated(value as u64)
+            to.filled(value as u64)
         }
         (false, true) => {
             let value = from.integer(bits);
@@ -79,7 +93,7 @@ pub fn convert(how: Conversion, bits: u64) -> u64 {
             let value = whole(how.rounding, to_float(from, bits));
             let [least, most] = limits(to);
             let value = if value.is_nan() { 0 } else { (value as i128).clamp(least, most) };
-            to.truncated(value as u64)
+            to.filled(value as u64)
         }
         (true, true) => {
             let value = whole(how.rounding, to_float(from, bits));

@@ -108,11 +108,15 @@ fn atomic(parts: &[&str], operands: &[Operand]) -> Option<Op> {
         })
     };
     let update = parts.iter().find_map(update)?;
+    let count = if update == Update::CompareExchange { 2 } else { 1 };
     let (to, rest) = match parts[0] {
         "red" => (None, operands),
-        _ => (registers(&operands[0])?[0], &operands[1..]),
+        _ => (registers(operands.first()?)?[0], &operands[1..]),
     };
     let [Operand::Memory(address), values @ ..] = rest else { return None };
+    if values.len() != count {
+        return None;
+    }
     let value = |at: usize| values.get(at).map_or(Some(Source::Bits(0)), one);
     // The ISA's order where none is named.
     let access = access(parts, Order::Relaxed)?;
@@ -122,6 +126,12 @@ fn atomic(parts: &[&str], operands: &[Operand]) -> Option<Op> {
 fn fence(parts: &[&str], opcode: &str) -> Option<Op> {
     if parts.iter().any(|part| ["proxy", "mbarrier_init"].contains(part)) {
         return Some(Op::Other { opcode: opcode.to_owned(), to: Vec::new(), from: Vec::new() });
+    }
+    if !are_known(
+        parts,
+        &["sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "gl", "sys"],
+    ) {
+        return None;
     }
     Some(Op::Fence(match parts.get(1) {
         Some(&"acquire") => Order::Acquire,
@@ -136,7 +146,7 @@ fn conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     if let ("f16x2" | "bf16x2", "f32") = (names[0], names[1]) {
         let ty = Ty::of(names[0].trim_end_matches("x2"))?;
         let [_, high, low] = operands else { return None };
-        if parts.iter().any(|part| ["rz", "relu"].contains(part)) {
+        if !are_known(parts, &["rn", "satfinite", names[0]]) {
             return None;
         }
         let saturates = parts.contains(&"satfinite");
@@ -153,7 +163,7 @@ fn conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {
         saturates: parts.contains(&"sat"),
         flushes: parts.contains(&"ftz"),
     };
-    if parts.iter().any(|part| ["rz", "rm", "rp", "satfinite"].contains(part)) {
+    if !are_known(parts, &["rn", "rni", "rzi", "rmi", "rpi", "sat", "ftz"]) {
         return None;
     }
     Some(Op::Convert { how, to, from: one(from)? })
@@ -181,6 +191,9 @@ fn address_conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {
 
 fn moved(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     let [to, from] = operands else { return None };
+    if parts.len() != 2 {
+        return None;
+    }
     let ty = Ty::of(parts.last()?)?;
     match (to, from) {
         (Operand::Several(_), from) => {
@@ -212,6 +225,10 @@ fn carried(parts: &[&str], operands: &[Operand]) -> Option<Op> {
         _ if parts[1] == "lo" => What::MadLow,
         _ => What::MadHigh,
     };
+    let count = if matches!(what, What::Add | What::Sub) { 2 } else { 3 };
+    if from.len() != count || !are_known(parts, &["cc", "lo", "hi"]) {
+        return None;
+    }
     let from = [value(0)?, value(1)?, value(2)?];
     Some(Op::Carry { what, ty, takes, gives, to: register(to)?, from })
 }
@@ -219,12 +236,12 @@ fn carried(parts: &[&str], operands: &[Operand]) -> Option<Op> {
 fn computed(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     let named = Ty::of(parts.last()?)
         .or_else(|| Ty::of(parts[1..].iter().find(|it| Ty::of(it).is_some())?))?;
-    if parts.iter().any(|part| ["rz", "rm", "rp", "relu", "wide16"].contains(part)) {
+    if !are_known(parts, modifiers(parts[0])) || parts.ends_with(&["hi", "sat", "s32"]) {
         return None;
     }
     let (what, count) = what(parts, named)?;
     let [to, from @ ..] = operands else { return None };
-    if from.len() < count {
+    if from.len() != count {
         return None;
     }
     let value = |at: usize| from.get(at).map_or(Some(Source::Bits(0)), one);
@@ -243,6 +260,30 @@ fn computed(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     })
 }
 
+/// Whether all that stands in an opcode are types or these.
+fn are_known(parts: &[&str], modifiers: &[&str]) -> bool {
+    parts[1..].iter().all(|part| modifiers.contains(part) || Ty::of(part).is_some())
+}
+
+/// What an opcode of [`what`] may have besides types.
+fn modifiers(name: &str) -> &'static [&'static str] {
+    match name {
+        "add" | "sub" | "fma" => &["rn", "ftz", "sat"],
+        "mul" => &["rn", "ftz", "sat", "lo", "hi", "wide"],
+        "mad" => &["rn", "ftz", "sat", "lo", "hi", "wide"],
+        "div" => &["rn", "full", "approx", "ftz"],
+        "neg" | "abs" => &["ftz"],
+        "min" | "max" => &["ftz", "NaN"],
+        "shf" => &["l", "r", "clamp", "wrap"],
+        "sqrt" | "rcp" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => {
+            &["rn", "approx", "ftz"]
+        }
+        "bfind" => &["shiftamt"],
+        "testp" => &["finite", "infinite", "number", "notanumber", "normal", "subnormal"],
+        _ => &[],
+    }
+}
+
 /// What an opcode computes, and of how many operands.
 fn what(parts: &[&str], ty: Ty) -> Option<(What, usize)> {
     let has = |name: &str| parts.contains(&name);
@@ -250,7 +291,7 @@ fn what(parts: &[&str], ty: Ty) -> Option<(What, usize)> {
     Some(match parts[0] {
         "add" => (What::Add, 2),
         "sub" => (What::Sub, 2),
-        "mul" | "mul24" if has("wide") => (What::MulWide, 2),
+        "mul" if has("wide") => (What::MulWide, 2),
         "mul" if has("hi") => (What::MulHigh, 2),
         "mul" => (What::MulLow, 2),
         "mad" if has("wide") => (What::MadWide, 3),

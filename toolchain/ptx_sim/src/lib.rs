@@ -35,6 +35,7 @@ mod comparison;
 mod compute;
 mod convert;
 mod decode;
+mod labels;
 mod lines;
 mod machine;
 mod memory;

@@ -32,6 +32,8 @@ pub enum Operand {
 pub struct Names<'a> {
     /// Registers by scope, the innermost last.
     pub registers: Vec<HashMap<String, u32>>,
+    /// Families of them, such as `%r<8>`, with how many each has.
+    pub families: Vec<HashMap<String, u32>>,
     pub count: u32,
     /// Parameters by scope.
     pub parameters: Vec<HashMap<String, Slot>>,
@@ -43,6 +45,25 @@ pub struct Names<'a> {
 }
 
 impl Names<'_> {
+    /// A scope begins.
+    pub fn open(&mut self) {
+        self.registers.push(HashMap::new());
+        self.families.push(HashMap::new());
+        self.parameters.push(HashMap::new());
+    }
+
+    /// It ends.
+    pub fn close(&mut self) {
+        self.registers.pop();
+        self.families.pop();
+        self.parameters.pop();
+    }
+
+    /// New registers in the innermost scope, of a name with a number below `count` after it.
+    pub fn declare_family(&mut self, name: &str, count: u32) {
+        self.families.last_mut().expect("a scope").insert(name.to_owned(), count);
+    }
+
     /// A new register of this name in the innermost scope.
     pub fn declare(&mut self, name: &str) -> u32 {
         let number = self.count;
@@ -51,20 +72,27 @@ impl Names<'_> {
         number
     }
 
-    /// The register of a name; those of families, such as `%r7`, are there as soon as they are named.
+    /// The register of a name that was declared; one of a family, such as `%r7`, is there as soon as it is named.
     pub fn register(&mut self, name: &str) -> Option<u32> {
-        let found = self.registers.iter().rev().find_map(|scope| scope.get(name));
-        if let Some(found) = found {
-            return Some(*found);
+        let first = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+        let is_of = |families: &HashMap<String, u32>| {
+            (first..name.len()).any(|at| {
+                let own = name[at..].parse::<u32>();
+                families.get(&name[..at]).is_some_and(|count| own.is_ok_and(|own| own < *count))
+            })
+        };
+        for (registers, families) in self.registers.iter_mut().zip(&self.families).rev() {
+            if let Some(found) = registers.get(name) {
+                return Some(*found);
+            }
+            if is_of(families) {
+                let number = self.count;
+                self.count += 1;
+                registers.insert(name.to_owned(), number);
+                return Some(number);
+            }
         }
-        let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_$".contains(letter);
-        if name.strip_prefix('%').is_none_or(|rest| !rest.chars().all(is_name)) {
-            return None;
-        }
-        let number = self.count;
-        self.count += 1;
-        self.registers[0].insert(name.to_owned(), number);
-        Some(number)
+        None
     }
 
     /// A new parameter in the innermost scope.
@@ -251,6 +279,10 @@ fn special(text: &str) -> Option<Special> {
         Some((name, dimension)) => (name, ["x", "y", "z"].iter().position(|it| *it == dimension)?),
         None => (text, 3),
     };
+    let has_dimensions = ["%tid", "%ctaid", "%ntid", "%nctaid"].contains(&name);
+    if has_dimensions != (dimension < 3) {
+        return None;
+    }
     let dimension = dimension as u8;
     Some(match name {
         "%tid" => Special::Thread(dimension),

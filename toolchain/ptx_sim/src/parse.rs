@@ -2,6 +2,7 @@
 //! Reading of a module.
 
 use crate::decode::decoded;
+use crate::labels::Labels;
 use crate::lines::{Inlined, Line, inlined};
 use crate::module::{Function, Instruction, Module, Op, Slot, Variable};
 use crate::operands::{Names, Operand};
@@ -128,25 +129,26 @@ impl<'a> Reader<'a> {
             (std::mem::take(&mut self.globals), std::mem::take(&mut self.shared));
         let mut names =
             Names { globals: Some(&globals), shared: Some(&shared), ..Names::default() };
-        names.registers.push(HashMap::new());
-        names.parameters.push(HashMap::new());
+        names.open();
         self.parameters(&mut names)?;
-        let (mut labels, mut tables) = (Numbers::new(), HashMap::new());
-        let mut jumps: Vec<(usize, String)> = Vec::new();
+        let (mut labels, mut tables) = (Labels::new(), Labels::new());
+        let mut jumps: Vec<(usize, usize, String)> = Vec::new();
         let (mut line, mut own) = (Line::default(), Vec::new());
         let mut table = None;
         for piece in pieces(body) {
             match piece {
                 Piece::Open => {
-                    names.registers.push(HashMap::new());
-                    names.parameters.push(HashMap::new());
+                    names.open();
+                    labels.open();
+                    tables.open();
                 }
                 Piece::Close => {
-                    names.registers.pop();
-                    names.parameters.pop();
+                    names.close();
+                    labels.close();
+                    tables.close();
                 }
                 Piece::Label(label) => {
-                    labels.insert(label.to_owned(), self.function.code.len());
+                    labels.insert(label, self.function.code.len())?;
                     table = Some(label.to_owned());
                 }
                 Piece::Line(text) => {
@@ -158,29 +160,30 @@ impl<'a> Reader<'a> {
                 }
                 Piece::Statement(text) if text.starts_with(".branchtargets") => {
                     let targets = list(&text[14..]).map(str::to_owned).collect::<Vec<_>>();
-                    tables.insert(table.take().unwrap_or_default(), targets);
+                    tables.insert(&table.take().unwrap_or_default(), targets)?;
                 }
                 Piece::Statement(text) if text.starts_with('.') => directive(&mut names, text)?,
                 Piece::Statement(text) => {
                     let at = self.function.code.len();
                     if let Some(target) = self.instruction(&mut names, text)? {
-                        jumps.push((at, target));
+                        jumps.push((at, labels.inner, target));
                     }
                     own.push(line);
                 }
             }
         }
-        for (at, target) in jumps {
-            let find = |label: &str| labels.get(label).copied().ok_or_else(|| misread(label));
+        for (at, scope, target) in jumps {
+            let find = |label: &str| labels.find(scope, label).copied();
             match &mut self.function.code[at].op {
                 Op::Jump(to) => *to = find(&target)?,
                 Op::JumpIndexed { targets, .. } => {
-                    let table = tables.get(&target).ok_or_else(|| misread(&target))?;
+                    let table = tables.find(scope, &target)?;
                     *targets = table.iter().map(|it| find(it)).collect::<Result<_, _>>()?;
                 }
                 _ => {}
             }
         }
+        let labels = labels.all().map(|(label, at)| (label.clone(), *at)).collect();
         self.lines(own, inlined, &labels, lines);
         self.function.registers = names.count as usize;
         self.function.parameter_bytes = names.parameter_bytes;
@@ -338,8 +341,14 @@ fn directive(names: &mut Names<'_>, text: &str) -> Result<(), Misread> {
         ".reg" => {
             let after_type = text[4..].trim_start();
             let rest = after_type.split_once(char::is_whitespace).map_or("", |it| it.1);
-            for name in rest.split(',').map(str::trim).filter(|name| !name.contains('<')) {
-                names.declare(name);
+            for name in rest.split(',').map(str::trim) {
+                match name.split_once('<') {
+                    None => drop(names.declare(name)),
+                    Some((family, count)) => {
+                        let count = count.trim_end_matches('>').trim().parse();
+                        names.declare_family(family, count.map_err(|_| misread(text))?);
+                    }
+                }
             }
         }
         ".param" => drop(parameter(names, text)?),

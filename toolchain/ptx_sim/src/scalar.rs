@@ -4,7 +4,7 @@
 use crate::compute::{What, compute};
 use crate::convert::{Conversion, convert, to_float};
 use crate::module::{Relation, Update};
-use crate::types::{Kind, Ty, extended, truncated};
+use crate::types::{Kind, Ty, extended};
 use std::cmp::Ordering;
 
 /// Whether a product of indices has more bits than its result.
@@ -19,9 +19,9 @@ pub fn word(bytes: &[u8], signed: bool) -> u64 {
     all[..bytes.len()].copy_from_slice(bytes);
     let word = u64::from_le_bytes(all);
     let bits = 8 * bytes.len() as u32;
-    // As a register of 32 bits has it, or one of 64.
     match signed {
-        true => truncated(extended(word, bits) as u64, bits.max(32)),
+        // As wide as any register is.
+        true => extended(word, bits) as u64,
         false => word,
     }
 }

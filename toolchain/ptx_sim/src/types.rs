@@ -64,6 +64,14 @@ impl Ty {
         truncated(bits, self.bits)
     }
 
+    /// A register with these bits: a signed number fills a wider one with its sign.
+    pub fn filled(self, bits: u64) -> u64 {
+        match self.kind {
+            Kind::Signed => extended(bits, self.bits) as u64,
+            _ => self.truncated(bits),
+        }
+    }
+
     /// The whole number that bits are.
     pub fn integer(self, bits: u64) -> i128 {
         let bits = self.truncated(bits);

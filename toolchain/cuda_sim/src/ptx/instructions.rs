@@ -61,7 +61,7 @@ fn results(words: &[u32]) -> Option<Vec<u64>> {
 #[track_caller]
 fn barriers(parts: &[&str], operands: &[Vec<u64>]) -> Option<Vec<u64>> {
     let first = word(operands, 0)?;
-    if parts.starts_with(&["bar", "warp", "sync"]) {
+    if parts.starts_with(&["bar", "warp", "sync"]) && operands.len() == 1 {
         warp::sync_warp(first);
         return none();
     }
@@ -69,7 +69,9 @@ fn barriers(parts: &[&str], operands: &[Vec<u64>]) -> Option<Vec<u64>> {
         return None;
     }
     if parts.contains(&"red") {
-        let predicate = word(operands, operands.len() - 1)?;
+        // With a number of threads there are three.
+        let [_, predicate] = operands else { return None };
+        let predicate = *predicate.first()? as u32;
         return results(&[match *parts.iter().find(|it| ["popc", "and", "or"].contains(it))? {
             "popc" => thread::sync_threads_count(predicate),
             "and" => thread::sync_threads_and(predicate),
@@ -88,6 +90,11 @@ fn shuffle(parts: &[&str], operands: &[Vec<u64>]) -> Option<Vec<u64>> {
     let (value, argument) = (word(operands, 0)?, word(operands, 1)?);
     let (segment, mask) = (word(operands, 2)?, word(operands, 3)?);
     let width = 32 - (segment >> 8 & 31);
+    // Lanes end at the last of a segment, or for `up` at its first one.
+    let last = if parts[2] == "up" { 0 } else { 31 };
+    if parts[1] != "sync" || operands.len() != 4 || segment & 31 != last {
+        return None;
+    }
     let shuffle = match parts[2] {
         "idx" => warp::shuffle_idx_of,
         "bfly" => warp::shuffle_xor_of,
@@ -101,7 +108,7 @@ fn shuffle(parts: &[&str], operands: &[Vec<u64>]) -> Option<Vec<u64>> {
 #[track_caller]
 fn votes(opcode: &str, operands: &[Vec<u64>]) -> Option<Vec<u64>> {
     let is_set = |number: usize| Some(word(operands, number)? & 1 != 0);
-    results(&[match opcode {
+    let result = match opcode {
         "activemask.b32" => warp::activemask(),
         "vote.sync.all.pred" => warp::warp_vote_all(word(operands, 1)?, is_set(0)?).into(),
         "vote.sync.any.pred" => warp::warp_vote_any(word(operands, 1)?, is_set(0)?).into(),
@@ -111,7 +118,9 @@ fn votes(opcode: &str, operands: &[Vec<u64>]) -> Option<Vec<u64>> {
         "match.any.sync.b64" => warp::match_any_b64(word(operands, 1)?, operands[0][0]),
         "match.all.sync.b64" => warp::match_all_b64(word(operands, 1)?, operands[0][0]),
         _ => return None,
-    }])
+    };
+    // A second result, of `match.all` only: whether all are equal.
+    results(&[result, (result != 0).into()])
 }
 
 #[track_caller]
@@ -133,10 +142,15 @@ fn reduction(opcode: &str, operands: &[Vec<u64>]) -> Option<Vec<u64>> {
 #[track_caller]
 fn phases(parts: &[&str], operands: &[Vec<u64>]) -> Option<Vec<u64>> {
     let at = shared(operands, 0)?;
+    let known =
+        ["expect_tx", "parity", "shared", "shared::cta", "release", "acquire", "cta", "b64"];
+    if !parts[2..].iter().all(|part| known.contains(part)) {
+        return None;
+    }
     match (parts[1], parts[2]) {
         ("init", _) => barrier::init(at, word(operands, 1)?),
         ("arrive", "expect_tx") => barrier::arrive_expect(at, word(operands, 1)?),
-        ("arrive", _) => barrier::arrive(at),
+        ("arrive", _) if operands.len() == 1 || word(operands, 1) == Some(1) => barrier::arrive(at),
         // Waits, so that the loop around it has one turn.
         ("try_wait" | "test_wait", "parity") => {
             barrier::wait(at, word(operands, 1)?);
@@ -152,7 +166,8 @@ fn copies(opcode: &str, operands: &[Vec<u64>]) -> Option<Vec<u64>> {
     let global =
         |number: usize| Some(std::ptr::without_provenance(address(operands, number)? as usize));
     match opcode {
-        "cp.async.cg.shared.global" if word(operands, 2) == Some(16) => {
+        // With a fourth operand, of bytes that are there, it is another one.
+        "cp.async.cg.shared.global" if operands.len() == 3 && word(operands, 2) == Some(16) => {
             copy::async_16(shared(operands, 0)?, global(1)?);
         }
         "cp.async.wait_all" => copy::async_wait_all(),

@@ -4,7 +4,7 @@
 use super::instructions;
 use crate::atomics::{Ordering, Word};
 use crate::block::Block;
-use crate::clock::{Agent, Clock};
+use crate::clock::{Agent, Clock, forget};
 use crate::config::LANES;
 use crate::fault::{Access as Doing, FaultKind, aligned};
 use crate::lane::{give_way, with};
@@ -144,7 +144,10 @@ impl Machine for Lane<'_> {
                     block.shared.reserve_atomic(at, bytes as u32, event, clock)?;
                     block.shared.fill(at, from);
                 }
-                Word::Shared(at) => block.shared.write(at, from, event, clock)?,
+                Word::Shared(at) => {
+                    block.shared.write(at, from, event, clock)?;
+                    forget(&mut block.words, at..at + bytes as u32);
+                }
                 Word::Global(at) if is_atomic => {
                     block.memory.update(at, bytes, false, event, clock)?;
                     block.memory.fill(at, from);
