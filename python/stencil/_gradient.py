@@ -54,6 +54,8 @@ def _by_totals(said, names):
     if unknown:
         text = f"the misfit has a derivative by {unknown[0]!r}, which is no total"
         raise InputError(text, "input", {}, f"there is {', '.join(names)}" if names else "")
+    if not names:
+        return None
     columns = [numbers(f"the derivatives by {name!r}", said.get(name, 0.0)) for name in names]
     rows = max(column.size for column in columns)
     columns = [np.zeros(rows) if column.ndim == 0 and not column else column for column in columns]

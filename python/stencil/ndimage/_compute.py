@@ -218,7 +218,9 @@ def folded_box(shape, weights, first, active, mode, cval):
     offsets = np.zeros((len(at), 3), int)
     for axis, place in places.items():
         offsets[:, place] = first[axis] + at[:, axis]
-    terms = list(zip(offsets.tolist(), weights[tuple(at.T)].astype(float).tolist()))
+    # Of an array without axes numpy gives a number.
+    values = np.atleast_1d(weights[tuple(at.T)]).astype(float)
+    terms = list(zip(offsets.tolist(), values.tolist()))
     return ([outer, *extents], together), ([mode] * 3, cval), [(terms, False, 1.0)]
 
 

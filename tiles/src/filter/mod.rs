@@ -129,7 +129,8 @@ impl Filter {
     /// The blocks by whose transforms the filter is faster.
     fn transformed<C: Float, O: Value>(&self, order: &Order) -> Option<Blocks> {
         let [stage] = &self.stages[..] else { return None };
-        if *order != Order::Any || O::LARGEST.is_some() || stage.is_mean() {
+        let is_empty = self.extents.contains(&0);
+        if is_empty || *order != Order::Any || O::LARGEST.is_some() || stage.is_mean() {
             return None;
         }
         let stage = Moved::new(stage, self.step, false);

@@ -95,6 +95,25 @@ fn chains_are_their_sums_one_after_the_other_at_every_side() {
 }
 
 #[test]
+fn arrays_of_no_values_are_filtered() {
+    let square = || {
+        let terms = (0..9).map(|at| Term {
+            offset: [0, at / 3 - 1, at % 3 - 1],
+            weight: 0.1 + f64::from(at),
+        });
+        Stage { terms: terms.collect(), is_line: false, divisor: 1.0 }
+    };
+    for extents in [[1, 1, 0, 5], [1, 1, 5, 0], [0, 1, 5, 5], [2, 0, 5, 5]] {
+        for stages in [vec![square()], vec![square(), line(2, -1, &[0.25, 0.5, 0.25])]] {
+            let filter = Filter { extents, step: 1, sides: [Side::Symmetric; 3], stages };
+            filter.run::<f32, f32>(&[], &mut []);
+            filter.run::<f64, f64>(&[], &mut []);
+            filter.run::<u8, u8>(&[], &mut []);
+        }
+    }
+}
+
+#[test]
 fn whole_numbers_are_exact_and_cut_between_stages() {
     let stages = vec![line(1, -1, &[0.3, 0.4, 0.3]), line(2, 0, &[0.7, 0.7])];
     let filter = Filter { extents: [1, 1, 3, 2], step: 1, sides: [Side::Symmetric; 3], stages };
