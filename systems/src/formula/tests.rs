@@ -69,7 +69,7 @@ fn its_derivatives_are_those_of_the_function() {
                 let value = f64::from(u8::from(name.field == "u"));
                 *grid = Grid::new(&[POINTS], vec![value; POINTS])?;
             }
-            Ok(Cotangents { fields, records: Vec::new() })
+            Ok(Cotangents { fields, ..Cotangents::default() })
         })
         .unwrap();
     let by_u = &gradient.start.iter().find(|(name, _)| name.field == "u").unwrap().1;
