@@ -378,6 +378,22 @@ def starts_of_systems(torch):
                 else:
                     raise AssertionError("a value that is not finite is taken")
     ok("torch: systems begin with values of the GPU, with the same bits, and they are looked at")
+    # There is room for the values of the system, and for none beside them.
+    for rule in ("u/2", "u*u/9"):
+        of = lambda start: stencil.System({"fields": {"u": {"start": start, "next": rule}}}, engine="cuda")
+        u = torch.rand(16384, 16384, device="cuda")
+        expected = of(u.cpu().numpy())
+        expected.step(1)
+        expected = expected.field("u")
+        torch.cuda.empty_cache()
+        free, _ = torch.cuda.mem_get_info()
+        others = torch.empty(int(free - 2.6 * u.nbytes), dtype=torch.uint8, device="cuda")
+        full = of(u)
+        full.step(1)
+        np.testing.assert_array_equal(full.field("u"), expected)
+        del full, others, u
+        torch.cuda.empty_cache()
+    ok("torch: copies of what systems begin with leave the GPU where the room is needed")
     for rule in ("u/2", "u*u/9"):
         of = lambda start: stencil.System({"fields": {"u": {"start": start, "next": rule}}}, engine="cuda")
         there = torch.rand(8192, 8192, device="cuda")
@@ -386,6 +402,7 @@ def starts_of_systems(torch):
         took, took_of_host = seconds(lambda: of(there).step(1)), seconds(lambda: of(here).step(1))
         print(f"a system of '{rule}' and a step, 8192²: {1e3 * took:.1f} ms with a tensor, {1e3 * took_of_host:.1f} with an array of numpy")
         assert took <= 1.1 * took_of_host, f"what '{rule}' begins with goes through the host"
+
 
 def gradients_of_torch(_):
     """`stencil.torch.run` of tensors of the GPU beside that of the engine `cpu`."""

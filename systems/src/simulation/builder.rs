@@ -311,9 +311,14 @@ impl Choices {
         if inputs.is_empty()
             && let Start::OnDevice(given) = &self.system.fields[0].start
             && given.dtype() == job.dtype
+            && let Some(own) = given.on_device()
         {
-            return self
-                .sum_of(sums::Builder::of_job_on_device(job, given.array(), self.name()), 0);
+            let builder = sums::Builder::of_job_on_device(job.clone(), own.array(), self.name());
+            match self.sum_of(builder, 0) {
+                // Without the copy there may be room.
+                Err(Error::GpuFull { .. }) => given.leave_device()?,
+                built => return built,
+            }
         }
         self.sum(job, sum::start(&self.system, &inputs)?, 0)
     }

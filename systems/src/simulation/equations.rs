@@ -210,10 +210,19 @@ impl SystemSimulation {
             let mut beside = Outset::of(system, &values);
             beside.forget_values();
             let counted = system.with_sources_that_count(&values);
-            let mut session = chosen.open(counted, values)?;
-            if on_device::take(&mut *session, on_device)? {
-                outset.get_or_init(|| beside);
-                return Ok(Self { chosen: Some((chosen, steps)), ..Self::with(system, session)? });
+            let begun = chosen.open(counted, values).and_then(|mut session| {
+                Ok(on_device::take(&mut *session, on_device)?.then_some(session))
+            });
+            match begun {
+                Ok(Some(session)) => {
+                    outset.get_or_init(|| beside);
+                    let chosen = Some((chosen, steps));
+                    return Ok(Self { chosen, ..Self::with(system, session)? });
+                }
+                Ok(None) => (),
+                // Without the copies there may be room.
+                Err(Error::GpuFull { .. }) => on_device::leave(on_device)?,
+                Err(error) => return Err(error),
             }
         }
         let beginning = beginning()?;

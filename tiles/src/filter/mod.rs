@@ -101,6 +101,9 @@ impl Filter {
         let points: usize = self.extents.iter().product();
         assert_eq!([input.len(), output.len()], [points; 2], "arrays of these extents");
         assert!(!self.stages.is_empty(), "a sum at least");
+        if points == 0 {
+            return;
+        }
         match Precision::of::<I, O>(self) {
             Precision::Short => {
                 let (input, output) = (as_same::<I, u8>(input), as_same_mut::<O, u8>(output));
@@ -129,8 +132,7 @@ impl Filter {
     /// The blocks by whose transforms the filter is faster.
     fn transformed<C: Float, O: Value>(&self, order: &Order) -> Option<Blocks> {
         let [stage] = &self.stages[..] else { return None };
-        let is_empty = self.extents.contains(&0);
-        if is_empty || *order != Order::Any || O::LARGEST.is_some() || stage.is_mean() {
+        if *order != Order::Any || O::LARGEST.is_some() || stage.is_mean() {
             return None;
         }
         let stage = Moved::new(stage, self.step, false);

@@ -97,10 +97,8 @@ fn chains_are_their_sums_one_after_the_other_at_every_side() {
 #[test]
 fn arrays_of_no_values_are_filtered() {
     let square = || {
-        let terms = (0..9).map(|at| Term {
-            offset: [0, at / 3 - 1, at % 3 - 1],
-            weight: 0.1 + f64::from(at),
-        });
+        let terms = (0..9)
+            .map(|at| Term { offset: [0, at / 3 - 1, at % 3 - 1], weight: 0.1 + f64::from(at) });
         Stage { terms: terms.collect(), is_line: false, divisor: 1.0 }
     };
     for extents in [[1, 1, 0, 5], [1, 1, 5, 0], [0, 1, 5, 5], [2, 0, 5, 5]] {

@@ -23,19 +23,27 @@ pub fn levels(system: &System) -> Vec<OnDevice> {
         let field = &system.fields[field];
         let before = level.checked_sub(1).and_then(|before| field.before.get(before));
         match before.unwrap_or(&field.start) {
-            Start::OnDevice(given) => Some((number, Arc::clone(given))),
+            Start::OnDevice(given) => {
+                given.on_device().is_some().then(|| (number, Arc::clone(given)))
+            }
             Start::Values(..) | Start::Expression(_) => None,
         }
     };
     system.numbered().into_iter().enumerate().filter_map(of).collect()
 }
 
-/// Gives arrays of a session these values; false where one is not finite, or lies on another GPU. Then it has to begin anew.
+/// Gives arrays of a session these values; false where one is not finite, lies on another GPU, or has left it. Then it has to begin anew.
 pub fn take(session: &mut dyn StepSession, arrays: &[OnDevice]) -> Result<bool, Error> {
     for (number, given) in arrays {
-        if !session.take_array(*number, &given.array())? {
+        let Some(own) = given.on_device() else { return Ok(false) };
+        if !session.take_array(*number, &own.array())? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Frees the memory that they take there.
+pub fn leave(arrays: &[OnDevice]) -> Result<(), Error> {
+    arrays.iter().try_for_each(|(_, given)| given.leave_device())
 }

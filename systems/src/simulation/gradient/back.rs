@@ -12,7 +12,7 @@ use crate::checked::System;
 use crate::simulation::equations::{Passed, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
 use crate::tape::{Move, Tape, Taping, Way, check_rounded};
-use problem::memory;
+use problem::memory::{self, Bytes};
 use problem::observe::ArrayName;
 use problem::{Clock, Dtype, Error, Grid, with_values};
 
@@ -60,7 +60,7 @@ impl Route {
         of: &mut Simulation,
         Adjoint { given, system: adjoint, completes, .. }: &Adjoint,
         steps: usize,
-        by: &GradientBy,
+        (by, share): (&GradientBy, Option<Bytes>),
     ) -> Result<Self, Error> {
         let mut fields: Vec<String> = given.iter().map(|given| given.field.clone()).collect();
         fields.sort_unstable();
@@ -82,6 +82,7 @@ impl Route {
         let one_run = one_run + Plan::bytes_besides(lag, (one, of_step));
         let beside = bytes(adjoint.arrays() + adjoint.coefficients.len(), adjoint.dtype().stored());
         let most = most_bytes(of, (by.memory, &place), (one_run, beside))?;
+        let most = share.map_or(most, |share| most.min(share));
         let plan = Plan::within((steps, lag), (one, of_step), u128::from(most.0));
         let plan = plan.ok_or_else(|| {
             memory::short("a state of the system, which a gradient keeps,", one, most)

@@ -121,6 +121,16 @@ impl Simulation {
         by: &GradientBy,
         misfit: impl FnOnce(&mut Self) -> Result<Cotangents, Error>,
     ) -> Result<Gradient, Error> {
+        self.gradient_within(steps, (by, None), misfit)
+    }
+
+    /// As [`Simulation::gradient`], where kept states take no more than a share, if there is one, whatever limit they have else.
+    fn gradient_within(
+        &mut self,
+        steps: usize,
+        (by, share): (&GradientBy, Option<Bytes>),
+        misfit: impl FnOnce(&mut Self) -> Result<Cotangents, Error>,
+    ) -> Result<Gradient, Error> {
         let Some(choices) = self.choices.clone() else {
             return Err(refused("gradients are taken of systems: write the stencil as one".into()));
         };
@@ -137,7 +147,7 @@ impl Simulation {
         let plain = Adjoint::new(&system, &by, span, &unsaid)?;
         let mut route = match plain.given.is_empty() {
             true => None,
-            false => Some(Route::new(self, &plain, steps, keeping)?),
+            false => Some(Route::new(self, &plain, steps, (keeping, share))?),
         };
         if let Form::Equations(own) = &mut self.form {
             own.note_paces();

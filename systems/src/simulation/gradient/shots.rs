@@ -38,13 +38,16 @@ struct Task<'a> {
     shots: &'a [Vec<Vec<f64>>],
     steps: usize,
     by: &'a GradientBy,
+    /// What kept states of one shot may take at most, whatever the limit of a gradient is.
+    share: Option<Bytes>,
     misfit: &'a (dyn Fn(&mut Simulation, usize) -> Result<Cotangents, Error> + Sync),
 }
 
 impl Task<'_> {
     fn of(&self, of: &mut Simulation, number: usize) -> Result<Gradient, Error> {
         of.begin_shot(self.begin, &self.shots[number])?;
-        of.gradient(self.steps, self.by, |after| (self.misfit)(after, number))
+        let by = (self.by, self.share);
+        of.gradient_within(self.steps, by, |after| (self.misfit)(after, number))
     }
 }
 
@@ -54,53 +57,79 @@ impl Simulation {
     /// the shot. The simulation is then after the steps of the last one.
     ///
     /// Shots of a grid that is small for the caches are computed at the same time, each by one core: `misfit` may be asked by several
-    /// threads, of shots in any order. The sum has the same bits all the same.
+    /// threads, of shots in any order. The sum has the same bits all the same. They share the memory that kept states may take, and so many
+    /// are computed at the same time as leave each a state at least.
     ///
     /// # Errors
-    /// As both of these; there are no shots.
+    /// As both of these; there are no shots. Then it is as it was before the first shot.
     pub fn gradient_of_shots(
         &mut self,
         (steps, shots): (usize, &[Vec<Vec<f64>>]),
         by: &GradientBy,
         misfit: impl Fn(&mut Self, usize) -> Result<Cotangents, Error> + Sync,
     ) -> Result<ShotGradients, Error> {
-        let begin = self.state()?;
-        let task = Task { begin: &begin, shots, steps, by, misfit: &misfit };
-        let side_by_side = self.side_by_side(shots.len(), by)?;
+        self.check_alone()?;
+        let (begin, before) = (self.state()?, self.choices.clone());
+        let together = match (&by.place, by.memory) {
+            (Place::Folder(_), None) => None,
+            (_, asked) => Some(asked.unwrap_or_else(|| Bytes(memory::free().0 / 4))),
+        };
+        let side_by_side = self.side_by_side(shots.len(), by, together)?;
+        let share = together.filter(|_| side_by_side > 1);
+        let share = share.map(|all| Bytes(all.0 / side_by_side as u64));
+        let task = Task { begin: &begin, shots, steps, by, share, misfit: &misfit };
         let mut all = Sum::default();
-        if side_by_side < 2 {
-            for number in 0..shots.len() {
-                all.add(task.of(self, number)?);
-            }
-            return all.found();
-        }
-        // Each has a part of the memory.
-        let by = match (&by.place, by.memory) {
-            (Place::Folder(_), None) => by.clone(),
-            (_, asked) => {
-                let all = asked.unwrap_or(Bytes(memory::free().0 / 4));
-                GradientBy { memory: Some(Bytes(all.0 / side_by_side as u64)), ..by.clone() }
+        let taken = match side_by_side {
+            0 | 1 => self.one_after_the_other(&task, &mut all),
+            _ => {
+                // Other simulations take the steps: until they have, this one is as it was.
+                let end = self.others(side_by_side, &task, &mut all)?;
+                self.end_with(&task, end)
             }
         };
-        let task = Task { by: &by, ..task };
-        let choices = self.choices.as_ref().expect("they are of a system");
-        let of = Of {
-            system: &choices.system,
-            engine: choices.asked.engine,
-            control: &choices.control,
-            series: choices.series,
-        };
-        let end = all.side_by_side(side_by_side, &task, &of)?;
-        if let Some(end) = end {
-            self.begin_shot(&begin, shots.last().expect("there are some"))?;
-            self.begin_with(end)?;
+        if let Err(error) = taken {
+            self.choices = before;
+            self.go_on(begin)?;
+            return Err(error);
         }
         all.found()
     }
 
+    fn one_after_the_other(&mut self, task: &Task, all: &mut Sum) -> Result<(), Error> {
+        for number in 0..task.shots.len() {
+            all.add(task.of(self, number)?);
+        }
+        Ok(())
+    }
+
+    /// Has so many other simulations compute the shots; the values after the last one.
+    fn others(
+        &self,
+        count: usize,
+        task: &Task,
+        all: &mut Sum,
+    ) -> Result<Option<SystemState>, Error> {
+        let choices = self.choices.as_ref().expect("they are of a system");
+        let of = Of { system: &choices.system, control: &choices.control, series: choices.series };
+        all.side_by_side(count, task, &of)
+    }
+
+    /// Has the values after the last shot.
+    fn end_with(&mut self, task: &Task, end: Option<SystemState>) -> Result<(), Error> {
+        let Some(end) = end else { return Ok(()) };
+        self.begin_shot(task.begin, task.shots.last().expect("there are some"))?;
+        self.begin_with(end)
+    }
+
     /// How many shots are computed at the same time: by one core each, if the arrays of all of them are in the caches, so that a core
-    /// waits neither for memory nor for other cores. On a GPU, and among ranks, one.
-    fn side_by_side(&mut self, shots: usize, by: &GradientBy) -> Result<usize, Error> {
+    /// waits neither for memory nor for other cores. As many as leave each a state of the memory that they have together, of which the
+    /// steps can be taken again. On a GPU, and among ranks, one.
+    fn side_by_side(
+        &mut self,
+        shots: usize,
+        by: &GradientBy,
+        together: Option<Bytes>,
+    ) -> Result<usize, Error> {
         let cores = rayon::current_num_threads();
         let Some(choices) = &self.choices else { return Ok(1) };
         let is_plain = choices.asked.sharing.is_none()
@@ -110,18 +139,20 @@ impl Simulation {
             && by.place != Place::Device;
         let system = &choices.system;
         let bytes = system.arrays() * system.shape().points() * system.dtype().bytes();
+        let kept = together.map_or(u64::MAX, |all| all.0 / (bytes as u64).max(1));
         // Forwards and backwards.
         let fit = caches::last_level() / (2 * bytes).max(1);
         let Form::Equations(own) = &mut self.form else { return Ok(1) };
         let is_here = own.room().free_room()?.is_none() && own.room().engine() == "cpu";
-        Ok(if is_plain && is_here { cores.min(fit as usize).min(shots) } else { 1 })
+        let most = (fit as u64).min(kept).min(shots as u64);
+        Ok(if is_plain && is_here { cores.min(most as usize) } else { 1 })
     }
 }
 
-/// What simulations of shots are made of.
+/// What simulations of shots are made of. The engine is the CPU, which takes the steps of the simulation, too: chosen anew it might be another
+/// one, as one thread is predicted to take other times than all.
 struct Of<'a> {
     system: &'a System,
-    engine: EngineRequest,
     control: &'a Control,
     series: Option<usize>,
 }
@@ -157,7 +188,7 @@ impl Of<'_> {
         let simulation = match own {
             Some(own) => own,
             None => {
-                let made = Simulation::of(self.system).engine(self.engine);
+                let made = Simulation::of(self.system).engine(EngineRequest::Cpu);
                 let mut made = made.control(self.control.clone()).state(task.begin.clone());
                 if let Some(every) = self.series {
                     made = made.series(every);

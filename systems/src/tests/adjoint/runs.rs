@@ -230,13 +230,20 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
             (0..2).map(|source| row(source).collect()).collect()
         })
         .collect();
-    let by = GradientBy { coefficients: vec!["c".into()], ..GradientBy::default() };
-    let gradient = |threads: usize, fails: usize| {
+    // What two levels of 8 bytes take of each point.
+    let of_a_state = 2 * 8 * system.shape().points() as u64;
+    let gradient = |threads: usize, fails: usize, states: Option<u64>| {
+        let by = GradientBy {
+            coefficients: vec!["c".into()],
+            memory: states.map(|states| Bytes(states * of_a_state + 8)),
+            ..GradientBy::default()
+        };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut simulation =
                 Simulation::of(&system).engine(EngineRequest::Cpu).build().unwrap();
             simulation.step(2).unwrap();
+            let mut begin = (simulation.state().unwrap(), simulation.records().to_vec());
             let found = simulation.gradient_of_shots((9, &shots), &by, |after, shot| match shot {
                 _ if shot == fails => Err(Error::Gradient { reason: "it fails".into() }),
                 _ => {
@@ -245,7 +252,21 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
                     Ok(own)
                 }
             });
-            let found = found.map_err(|error| error.to_string())?;
+            if let Err(error) = found {
+                // It goes on as if nothing had been asked.
+                for step in 2..4 {
+                    assert_eq!(simulation.steps(), step, "{threads} threads");
+                    assert!(simulation.state().unwrap().arrays == begin.0.arrays);
+                    assert!(simulation.records() == begin.1);
+                    simulation.step(1).unwrap();
+                    let mut plain = Simulation::of(&system).engine(EngineRequest::Cpu).build();
+                    let plain = plain.as_mut().unwrap();
+                    plain.step(step + 1).unwrap();
+                    begin = (plain.state().unwrap(), plain.records().to_vec());
+                }
+                return Err(error.to_string());
+            }
+            let found = found.unwrap();
             let sources = found.sources.into_iter().flatten().flatten();
             let left = simulation.state().unwrap();
             let records = simulation.records().to_vec();
@@ -255,15 +276,21 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
             Ok::<_, String>(all)
         })
     };
-    let one = gradient(1, 99).unwrap();
+    let one = gradient(1, 99, None).unwrap();
     assert_eq!(one.1.len(), 7 * 2 * 9);
-    for threads in [2, 3, 16] {
-        assert!(gradient(threads, 99).unwrap() == one, "{threads} threads");
-        assert!(gradient(threads, 4).unwrap_err().contains("it fails"));
+    // Little memory is enough for as many threads as for one: of a state, and of two that are side by side.
+    for states in [1, 2, 5] {
+        assert!(gradient(16, 99, Some(states)).unwrap() == one, "{states} states");
+    }
+    assert!(gradient(16, 99, Some(0)).unwrap_err().contains("a state of the system"));
+    for threads in [1, 2, 3, 16] {
+        assert!(gradient(threads, 99, None).unwrap() == one, "{threads} threads");
+        assert!(gradient(threads, 4, None).unwrap_err().contains("it fails"));
     }
     let mut none = Simulation::of(&system).build().unwrap();
-    let error =
-        none.gradient_of_shots((9, &[]), &by, |_, _| Ok(Cotangents::default())).unwrap_err();
+    let error = none
+        .gradient_of_shots((9, &[]), &GradientBy::default(), |_, _| Ok(Cotangents::default()))
+        .unwrap_err();
     assert!(error.to_string().contains("no shots"), "{error}");
 }
 
