@@ -53,14 +53,14 @@ impl Emulator {
         Self::default()
     }
 
-    /// The same with so many multiprocessors, for which launches are spread: with few of them, each block
-    /// has more to do.
+    /// Sets the number of multiprocessors that launches are spread over: with few of them, each block has more
+    /// to do.
     #[must_use]
     pub fn with_multiprocessors(self, count: u32) -> Self {
         Self { multiprocessors: Some(count), ..self }
     }
 
-    /// The same, whose first launch has this seed, and each other one more than the one before.
+    /// Sets the seed of the first launch. The seed of each later launch is one more than that of the launch before.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
         Self { seed: Cell::new(seed), ..self }

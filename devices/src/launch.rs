@@ -12,7 +12,8 @@ pub enum Order {
     /// that one touches, and some thread of it does in any case, so that its end implies that of the
     /// launch before.
     Overlapping,
-    /// The same of a kernel whose blocks wait for each other: they all run at once, or the device refuses.
+    /// As soon as the launch before it lets it start, for a kernel whose blocks wait for each other: they all run at once,
+    /// or the device refuses. The kernel waits for the launch before, as one of [`Self::Overlapping`] does.
     Cooperative,
 }
 

@@ -14,7 +14,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of an H200, and of the emulator. Of the builds that run on it, the one for later chips too.
+    /// The limits of an H200 and of the emulator. Of the builds that run on an H200, the chip is that of the build which
+    /// later GPUs run, too.
     pub const H200: Self = Self { chip: Chip::Sm90, shared_bytes: 227 << 10 };
 }
 

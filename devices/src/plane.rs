@@ -60,7 +60,7 @@ impl Plane {
         self.point([0; 3])
     }
 
-    /// The same for kernels that write it.
+    /// Where the first grid point lies, for kernels that write it.
     pub fn origin_mut<T>(&self) -> *mut T {
         self.point_mut([0; 3])
     }
@@ -70,7 +70,7 @@ impl Plane {
         ptr::without_provenance(self.point_mut::<T>(at).addr())
     }
 
-    /// The same for kernels that write it.
+    /// Where a grid point (z, y, x) lies, for kernels that write it.
     pub fn point_mut<T>(&self, at: [isize; 3]) -> *mut T {
         let position = self.position(at.map(|along| along as usize));
         self.memory.as_mut_ptr::<u8>().wrapping_add(position).cast()

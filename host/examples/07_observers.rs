@@ -28,7 +28,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // Heat only leaves, through the edge, and the sooner the more of it has come there.
     assert!(seen.windows(2).all(|pair| pair[1].1 < pair[0].1) && seen[0].1 > 0.999, "{seen:?}");
 
-    // Likewise of fields with equations: here a population that grows until there are enough.
+    // An observer reads fields with equations, too: here a population that grows until there are enough.
     let growth = FieldText::new("u", 0.01, "u + dt*u*(1 - u)");
     let description = Description::new(&[4]).time_step(0.1).field(growth);
     let mut population = Simulation::of(&System::new(&description, Path::new("."))?).build()?;

@@ -50,7 +50,8 @@ fn succeed(folder: &TempDir, arguments: &str) {
     assert!(success, "{arguments}: {text}");
 }
 
-/// The same run into a zarr group and into a file of numpy. The last has two chunks along an axis, the second not full.
+/// Runs each of several cases twice, once into a zarr group and once into a file of numpy; returns the cases' names.
+/// The last group has two chunks along an axis, the second not full.
 fn write(folder: &TempDir) -> Vec<&'static str> {
     let runs = [
         ("line", "--stencil star1d1r --size 3000000 --dtype f32"),

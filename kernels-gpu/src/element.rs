@@ -43,7 +43,7 @@ pub trait Real: Number {
     /// All 32 lanes execute it.
     unsafe fn of_right_lane(self) -> Self;
 
-    /// The same value, computed here and not in a branch further on.
+    /// This value, computed here and not in a branch further on.
     ///
     /// # Safety
     /// Only in a kernel.

@@ -56,7 +56,7 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// That of a warp, at a place in shared memory.
+    /// The ring of a warp, at a place in shared memory.
     #[inline(always)]
     #[must_use]
     pub fn new(start: Shared, slots: Slots) -> Self {

@@ -75,7 +75,7 @@ impl Layout {
         Grid3d { nx, ny, nz, pitch: self.pitch(), plane_rows: self.plane_rows() }
     }
 
-    /// That of a 2D grid.
+    /// The layout of a 2D grid.
     #[must_use]
     pub const fn plane_2d(ny: u32, nx: u32) -> Self {
         Self { dims: 2, extents: [1, ny, nx] }

@@ -21,7 +21,7 @@ pub struct Exponents {
 }
 
 impl Exponents {
-    /// Those of an element type.
+    /// The exponent bits of an element type.
     #[must_use]
     pub const fn of(bytes: usize, is_bf16: bool) -> Self {
         let (even, odd) = match (bytes, is_bf16) {

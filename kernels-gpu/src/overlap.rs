@@ -19,7 +19,7 @@ pub unsafe fn wait_for_previous() {
     }
 }
 
-/// The same by threads that store and load nothing that the launch before writes.
+/// Waits for the launch before, in threads that store, and that load nothing which the launch before writes.
 ///
 /// # Safety
 /// Only in a kernel.
@@ -27,7 +27,7 @@ pub unsafe fn wait_for_previous() {
 #[track_caller]
 pub unsafe fn wait_before_stores() {
     if !planted(Fault::NoWaitBeforeStores) && !planted(Fault::LateWait) {
-        // SAFETY: as above.
+        // SAFETY: waiting has no precondition.
         unsafe { grid::wait_for_previous() };
     }
 }

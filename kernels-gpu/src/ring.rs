@@ -42,7 +42,8 @@ impl Ring {
         Self::of(MAX_STAGES, barriers, stages_start, stage_bytes, stages)
     }
 
-    /// The same, with barriers for another number of stages, [`header_bytes`].
+    /// The first stage of a ring with barriers for `most_stages` stages, [`header_bytes`], and its stages at these
+    /// places.
     #[inline(always)]
     #[must_use]
     pub fn of(

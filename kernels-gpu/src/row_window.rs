@@ -58,7 +58,8 @@ pub unsafe fn operand<P: Product, const STEPS: usize>(
     (a, if P::IS_SPARSE { word(P::WORDS * STEPS) } else { 0 })
 }
 
-/// The same for products whose column n is tile n / 2, of the second half of the tiles where n is odd:
+/// First column of the chunk that a lane loads, from the unit's window start, in products whose column n is tile n / 2,
+/// of the second half of the tiles where n is odd:
 /// what a warp stores of one of a lane's two tiles is then half a unit in one piece.
 #[inline(always)]
 #[must_use]
@@ -117,7 +118,8 @@ pub const fn kept(columns: i32) -> [u32; 2] {
     [kept_of_pair(columns), kept_of_pair(columns - 2)]
 }
 
-/// The same for one word.
+/// Which outputs of one word exist, as a mask of the word, if `columns` are left from the first of them to the end
+/// of the row.
 #[inline(always)]
 #[must_use]
 pub const fn kept_of_pair(columns: i32) -> u32 {

@@ -106,7 +106,7 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
     named.set_item("max_version", VERSION)?;
     let method = array.getattr("__dlpack__")?;
     let capsule = match method.call((), Some(&named)) {
-        // Those of before version 1 know no other argument than the stream.
+        // Arrays of a DLPack before version 1 know no other argument than the stream.
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => {
             named.del_item("max_version")?;
             method.call((), Some(&named))?
@@ -266,9 +266,9 @@ unsafe extern "C" fn delete_old<O>(own: *mut Old) {
     }
 }
 
-/// The same of version 1.
+/// The `deleter` of a structure of version 1 that [`capsule`] makes.
 unsafe extern "C" fn delete_new<O>(own: *mut New) {
-    // SAFETY: as of `delete_old`.
+    // SAFETY: `capsule` made both boxes, and whoever took the structure over calls this once.
     unsafe {
         let own = Box::from_raw(own);
         drop(Box::from_raw(own.context.cast::<Kept<O>>()));
@@ -289,9 +289,9 @@ unsafe extern "C" fn drop_old(capsule: *mut pyo3::ffi::PyObject) {
     }
 }
 
-/// The same of version 1.
+/// Frees a structure of version 1 that nobody took over: whoever did has renamed the capsule.
 unsafe extern "C" fn drop_new(capsule: *mut pyo3::ffi::PyObject) {
-    // SAFETY: as of `drop_old`.
+    // SAFETY: Python calls this with the capsule, of which a valid name says what it has.
     unsafe {
         if pyo3::ffi::PyCapsule_IsValid(capsule, NEW.as_ptr()) == 0 {
             return;

@@ -56,7 +56,7 @@ impl PySystem {
                 builder = builder.series(every);
             }
             if let Some(mut left) = left {
-                // Those of bf16 are kept as f32.
+                // A state keeps arrays of bf16 values as f32.
                 let arrays = left.arrays.into_iter();
                 let stored = arrays.map(|(name, grid)| Ok((name, grid.stored_as(system.dtype())?)));
                 left.arrays = stored.collect::<Result<_, Error>>()?;

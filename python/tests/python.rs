@@ -2,7 +2,7 @@
 //! Runs the tests in Python with the library that was built beside this program.
 //!
 //! `cargo xtask test` installs numpy and pytest into a folder, and names it by `PYTHON_PACKAGES`; without it nothing
-//! is tested here. Those of a wheel: `pip install ./python[test] && pytest python`.
+//! is tested here. The tests of a wheel run by `pip install ./python[test] && pytest python`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -230,7 +230,7 @@ pub fn rows() -> Vec<Case> {
     cases
 }
 
-/// The same stencil with one neighbour in each row but the first: rows that the kernel takes by themselves.
+/// Leaves of a stencil one neighbour in each row but the first: the kernel takes such rows by themselves.
 fn narrow(stencil: &Stencil) -> Stencil {
     let first = stencil.taps()[0].offset;
     let keep = |tap: &&Tap| tap.offset[2] == 0 || tap.offset[..2] == first[..2];

@@ -49,7 +49,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// That of so many multiply-adds one after the other, and one rounding to the type. The right value of
+    /// The bound of so many multiply-adds one after the other, and one rounding to the type. The right value of
     /// f64 has itself been rounded as often.
     #[must_use]
     pub fn of_terms(dtype: Dtype, terms: usize) -> Self {

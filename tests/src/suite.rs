@@ -64,7 +64,7 @@ impl Difference {
         Self { points: got.len(), differ, of_bound }
     }
 
-    /// The same, where results must have the same bits.
+    /// Lets the difference hold only if both results have the same bits.
     #[must_use]
     pub fn exact(self) -> Self {
         let of_bound = if self.differ > 0 { f64::INFINITY } else { self.of_bound };

@@ -33,7 +33,8 @@ fn gain(stencil: &Stencil, dtype: Dtype) -> f64 {
     mass(values(&session.store().unwrap())) / mass(values(&input)) - 1.0
 }
 
-/// The same with these weights as they are and sums in f64, rounded only to be stored.
+/// The part of its mass that a periodic grid gains with these weights as they are and sums in f64, rounded only to be
+/// stored.
 fn stored_gain(stencil: &Stencil, dtype: Dtype) -> f64 {
     let mut grid: Vec<f64> = values(&input(dtype)).collect();
     let before = mass(grid.iter().copied());

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Those of Debian and Ubuntu.
+/// The packages of Debian and Ubuntu that have MPI and what its bindings are built with.
 const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
 /// Installs what is missing; returns the library's name.

@@ -63,7 +63,7 @@ fn copy_tree(root: &Path, copy: &Path, address: Option<&str>) -> Result<Vec<Stri
     if let Some(address) = address {
         package.insert("repository".into(), address.into());
     }
-    // Those of packages that are not there; the rest is for speed.
+    // Some profiles name packages that are not there; the rest is for speed.
     manifest.remove("profile");
     fs::write(copy.join("Cargo.toml"), manifest.to_string())?;
     // Without the packages of the rest.

@@ -109,8 +109,8 @@ impl Measurements {
         names
     }
 
-    /// Those of a stencil in a precision that `takes`, on one grid: of those on which the most units were measured
-    /// the largest.
+    /// The measurements of a stencil in a precision that `takes` accepts, all on one grid: the grid on which the most
+    /// units were measured, and the largest of several such grids.
     pub fn side_by_side(
         &self,
         stencil: &str,

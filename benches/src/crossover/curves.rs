@@ -28,7 +28,7 @@ impl Way {
     /// All of them, the one for the fewest steps first.
     pub const ALL: [Self; 3] = [Self::Single, Self::Several, Self::Jump];
 
-    /// That of a measurement.
+    /// The way of a measurement, if it has one of these.
     fn of(row: &Row) -> Option<Self> {
         match (row.case.mode, row.case.engine) {
             (_, Some(EngineRequest::Fft)) => Some(Self::Jump),
@@ -109,7 +109,7 @@ impl Curves {
     }
 }
 
-/// Those of all stencils, grids and types, in the order of the records.
+/// The curves of all stencils, grids and types, in the order of the records.
 pub fn panels(records: &Records) -> Vec<Curves> {
     // Of jumps a record has no prediction: the planner makes it, of the machine that they were measured on.
     let abilities = plan::abilities(Target::described(Machine::h200()));

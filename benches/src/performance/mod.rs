@@ -24,7 +24,7 @@ use crate::records::Records;
 pub const PAGE: &str = "docs/benchmarks/performance.md";
 /// Its chart.
 pub const CHART: &str = "docs/images/performance.svg";
-/// The same measurements as rooflines.
+/// The chart that shows the page's measurements as rooflines.
 pub const ROOFLINE: &str = "docs/images/roofline.svg";
 /// Where records are.
 pub const RESULTS: &str = "benches/results";

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct Link {
     number: usize,
     stream: Rc<Stream>,
-    /// Those of GPUs that this one's copies go to, by their numbers.
+    /// Contexts of the GPUs that this GPU's copies go to, by the numbers of the GPUs.
     reached: BTreeMap<usize, Context>,
     /// The end of what other streams of the same GPU were last to wait for.
     last: Mark,

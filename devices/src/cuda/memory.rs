@@ -71,7 +71,8 @@ pub fn read(from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
     read_from(from.address(), rows, bytes)
 }
 
-/// The same of memory that is not this crate's: whoever knows the address answers for the rows.
+/// Copies rows of memory to the host, from an address. The memory need not be this crate's: whoever knows the
+/// address answers for the rows.
 pub(super) fn read_from(from: u64, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
     assert_eq!(bytes.len(), rows.planes * rows.plane_bytes(), "as many bytes as the rows have");
     for (start, to) in rows.plane_starts().zip(bytes.chunks_mut(rows.plane_bytes().max(1))) {

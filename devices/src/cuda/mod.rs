@@ -65,10 +65,10 @@ impl Gpu {
         Self::open_nth(0)
     }
 
-    /// The same of the GPU of that number, counted as the driver does.
+    /// Opens the GPU of a number, counted as the driver does, and takes the kernels for it.
     ///
     /// # Errors
-    /// As there, or there is none of this number.
+    /// Those of [`super::probe`], or no kernels run on it, or there is no GPU of this number.
     pub fn open_nth(number: usize) -> Result<Self, Error> {
         let device = nth_device(number)?;
         let info = describe(device)?;
@@ -77,7 +77,7 @@ impl Gpu {
         Self::with_kernels((number, device), info, vec![code.ptx()], carried)
     }
 
-    /// The same GPU with a stream of its own, whose work goes before that of this one.
+    /// Opens this GPU again, with a second stream, whose work goes before the work of this one's stream.
     ///
     /// # Errors
     /// The driver refuses.

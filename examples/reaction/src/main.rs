@@ -39,10 +39,12 @@ pub unsafe fn reaction(launch: Step, dt: f32) {
     unsafe { step::<F16, 1, _>(&launch, Growth { dt }) }
 }
 
-/// The same without the growth, to compare with.
+/// A step of what spreads without growing, to compare `reaction` with.
 ///
 /// # Safety
-/// As [`step`] has it, for f16 and radius 1.
+/// The launch has the threads and the dynamic shared memory that [`step`] asks for. Input and output are two
+/// different arrays of f16 numbers, laid out as in `kernels_gpu::layout`, which nothing else writes. `fragments` is an
+/// operand of f16 and radius 1.
 #[kernel(registers = 96)]
 pub unsafe fn diffusion(launch: Step) {
     // SAFETY: as the caller promises.

@@ -238,7 +238,7 @@ impl Ablation {
         text + &lines(&table) + &notes.render()
     }
 
-    /// The same as an object with a list of rows.
+    /// The table as a JSON object with a list of rows.
     ///
     /// # Panics
     /// Never: these are plain data.

@@ -87,7 +87,7 @@ impl Case {
         Self { engine: other.engine, ..self.clone() } == *other
     }
 
-    /// The same on each of some engines.
+    /// Copies of this case, one for each of some engines.
     pub fn on_each(self, engines: &[EngineRequest]) -> impl Iterator<Item = Self> {
         engines.iter().map(move |engine| Self { engine: Some(*engine), ..self.clone() })
     }

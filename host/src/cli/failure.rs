@@ -292,7 +292,8 @@ fn of(launch: Launch) -> String {
 }
 
 impl Failure {
-    /// The same with what it is about replaced, if it says something else besides.
+    /// Changes the failure inside [`Self::OnTheWay`] and [`Self::Kept`], which say something else besides; any other
+    /// failure stays as it is.
     #[must_use]
     pub(super) fn map_inner(self, change: impl FnOnce(Self) -> Self) -> Self {
         match self {

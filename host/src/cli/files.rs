@@ -73,10 +73,11 @@ impl CommandFiles {
         self.writes_by(option, path, Output::new)
     }
 
-    /// The same for a file that another kind of check is made of.
+    /// Checks a file that is to be written by `check`, before anything is computed, and that no other option names
+    /// it.
     ///
     /// # Errors
-    /// [`Failure::SameFile`], and those of the check.
+    /// [`Failure::SameFile`], those of the check, and [`Error::Write`] if the path is `-`.
     pub fn writes_by(
         &mut self,
         option: &'static str,
@@ -92,10 +93,11 @@ impl CommandFiles {
         Ok(Some(check(path)?))
     }
 
-    /// The same for what `-` prints instead.
+    /// Checks that a file can be written, before anything is computed, and that no other option names it. The path
+    /// `-` stands for stdout, which one option may name.
     ///
     /// # Errors
-    /// As [`CommandFiles::writes`].
+    /// [`Failure::SameFile`], and those of [`Output::new`].
     pub fn writes_or_prints(
         &mut self,
         option: &'static str,

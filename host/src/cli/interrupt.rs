@@ -58,7 +58,7 @@ impl Signals {
         caught.unwrap_or(Signal::Interrupt)
     }
 
-    /// The same failure, saying which signal stopped the work, if one did.
+    /// Adds to a failure which signal stopped the work, if one did.
     pub fn name(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Library(Error::Stopped { during }) => {

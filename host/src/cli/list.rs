@@ -56,7 +56,8 @@ fn domains() -> PossibleValuesParser {
 /// Runs the command and returns what it prints.
 ///
 /// # Errors
-/// [`Failure::NotListed`]: no stencil holds the word. Those of files.
+/// [`Failure::NotListed`]: no stencil holds the word; or a failure of
+/// [`CommandFiles::writes_or_prints`] or of writing the file.
 pub fn run(args: &ListArgs) -> Result<String, Failure> {
     let json = CommandFiles::default().writes_or_prints("--json", args.json.as_deref())?;
     let Some(json) = json else { return render(args) };

@@ -108,7 +108,7 @@ pub fn main(commit: Option<&str>) -> ExitCode {
     })
 }
 
-/// The same in some role; returns the exit code.
+/// Runs the program in a role, as the only process or as one of several ranks; returns the exit code.
 fn program(commit: Option<&str>, role: &Role) -> u8 {
     let done = match typed(true) {
         Ok(Typed::Command(command, only)) => dispatch(*command, only, commit, role),
@@ -167,7 +167,7 @@ pub fn fail(failure: &Failure) -> ExitCode {
     ExitCode::from(say(failure))
 }
 
-/// The same, with the exit code as a number.
+/// Says on stderr what went wrong and what to do about it; returns the exit code as a number.
 fn say(failure: &Failure) -> u8 {
     // Nothing is left to be done if stderr is gone.
     let _ = writeln!(io::stderr(), "error: {failure}\n  help: {}", remedy(failure));
@@ -226,7 +226,7 @@ fn print(text: &str) -> Result<(), Error> {
     print_bytes(text.as_bytes())
 }
 
-/// The same.
+/// Prints bytes to stdout. A reader that has seen enough, such as `head`, is no error.
 fn print_bytes(bytes: &[u8]) -> Result<(), Error> {
     if held::keeps(bytes) {
         return Ok(());

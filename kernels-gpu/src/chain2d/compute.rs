@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warps of one time step: from ring to ring.
 //!
-//! **Registers.** A pair of input rows adds to the sums of `PAIRS` = r + 1 output pairs. Those of output
+//! **Registers.** A pair of input rows adds to the sums of `PAIRS` = r + 1 output pairs. The sums of output
 //! pair o are in place o % `PAIRS`, so that nothing is moved; a stage is `PAIRS` rounds, which are
 //! unrolled, so that each place is a constant. Of radius 2, where output pair o takes input pairs o, o + 1
 //! and o + 2 by `a[k]`, k = 0, 1 and 2:
@@ -224,7 +224,7 @@ pub(super) unsafe fn compute<
         input: launch.ring(RADIUS, step),
         output: launch.ring(RADIUS, step + 1),
         a,
-        // That of all products.
+        // All products have one metadata word.
         metadata: metadata::<L::Product>(|index| word(0, index)),
         sums: [[[0.0; 4]; PAIRS]; STRIPS],
         next: [L::Pair::default(); STRIPS],

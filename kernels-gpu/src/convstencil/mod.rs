@@ -191,9 +191,9 @@ struct Lane {
 }
 
 impl Lane {
-    /// That of a warp whose first product starts at a place of matrix A, in rows `pitch` numbers apart, and takes so
-    /// many columns. Lanes whose column of the last step would be behind these load the last one, which has the weight
-    /// 0 for them: what lies there may be the padding, or infinite.
+    /// The part of a lane in a warp whose first product starts at a place of matrix A, in rows `pitch` numbers apart,
+    /// and whose products take so many columns. Lanes whose column of the last step would be behind these load the last
+    /// one, which has the weight 0 for them: what lies there may be the padding, or infinite.
     #[inline(always)]
     fn new(weights: *const u32, place: Shared, pitch: u32, columns: u32, lane: u32) -> Self {
         let (row, column) = (lane / STEP, lane % STEP);

@@ -106,7 +106,8 @@ trait Tiles: Copy {
     /// Where a point of a tile lies, counted from grid point 0; a point behind the grid is one of the zeros there.
     fn source(&self, start: [i32; 2], column: u32, round: u32) -> isize;
 
-    /// The same of an output, and whether it is one that the tile has right, of a point of the grid.
+    /// Whether a point of a tile is an output, one that the tile has right and that lies in the grid; and where it lies,
+    /// counted from grid point 0.
     fn target(&self, start: [i32; 2], column: u32, round: u32) -> (bool, isize);
 }
 

@@ -101,7 +101,7 @@ pub(super) unsafe fn transform<const BACK: bool>(matrix: &Matrix, x: Factor) -> 
     Square { re: [re0, re1], im: [im0, im1] }
 }
 
-/// The same of 8 columns.
+/// `F·x`, or `F⁻¹·x` but for the scale, of 8 columns of `x`: the real and the imaginary part of the product.
 ///
 /// # Safety
 /// The whole warp calls it.

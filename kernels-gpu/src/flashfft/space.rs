@@ -81,7 +81,7 @@ impl Space {
         core::array::from_fn(|axis| (tile[axis] * self.own[axis]) as i32 - self.before[axis] as i32)
     }
 
-    /// The same of a tile of the pair.
+    /// Where a tile of a pair starts, of which the first tile starts at (z, y, x).
     #[inline(always)]
     fn of_layer(&self, [z, y, x]: [i32; 3], layer: usize) -> [i32; 3] {
         [z, y, x + (layer as u32 * self.own[2]) as i32]
@@ -94,7 +94,8 @@ impl Space {
         (i64::from(z) * plane + i64::from(y) * row) as isize + x as isize
     }
 
-    /// The same of a point of a tile that starts there; a point outside of the grid is one of the zeros around it.
+    /// Where a point of a tile that starts at `start` lies, counted from grid point 0; a point outside of the grid is one
+    /// of the zeros around it.
     #[inline(always)]
     fn source(&self, start: [i32; 3], point: [u32; 3]) -> isize {
         self.offset(core::array::from_fn(|axis| {
@@ -105,7 +106,8 @@ impl Space {
         }))
     }
 
-    /// The same of an output, and whether it is one that the tile has right, of a point of the grid.
+    /// Whether a point of a tile is an output, one that the tile has right and that lies in the grid; and where it lies,
+    /// counted from grid point 0.
     #[inline(always)]
     fn target(&self, start: [i32; 3], point: [u32; 3]) -> (bool, isize) {
         let at: [i32; 3] = core::array::from_fn(|axis| start[axis] + point[axis] as i32);

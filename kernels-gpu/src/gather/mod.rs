@@ -112,11 +112,11 @@ pub struct Derived {
     ring_bytes: u32,
     /// Bytes in shared memory from a unit to the one below and to the one on the right.
     unit_bytes: [u32; 2],
-    /// The same from a group of a unit to the next.
+    /// Bytes in shared memory from a group of a unit to the next.
     group_bytes: u32,
     /// Bytes in the grid from a row to the next.
     pitch_bytes: u32,
-    /// The same from a group of a unit to the next, which may be more than 4 GB.
+    /// Bytes in the grid from a group of a unit to the next, which may be more than 4 GB.
     group_output_bytes: u64,
 }
 

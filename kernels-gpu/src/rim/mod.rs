@@ -50,7 +50,7 @@ pub const THREADS: u32 = WARPS * warp::SIZE;
 /// Rows of a dense stencil that a thread computes at a time.
 pub const ROWS: usize = 8;
 
-/// The same of a stencil in a table, whose neighbours each need an address.
+/// Rows of a stencil in a table that a thread computes at a time. They are fewer, as each neighbour needs an address.
 pub const TABLE_ROWS: usize = 4;
 
 /// Rows of cells that [`ROWS`] rows of the widest dense stencil depend on.

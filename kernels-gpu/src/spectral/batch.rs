@@ -17,10 +17,11 @@ pub unsafe fn each<T: Copy>(count: u32, none: T, fetch: impl Fn(u32) -> T, put: 
     unsafe { each_of::<T, UNDER_WAY>(count, none, fetch, put) };
 }
 
-/// The same with so many under way: fewer of larger values.
+/// Fetches values for all places below `count`, each by one thread of the block, and puts them where they belong.
+/// A thread has `UNDER_WAY` loads under way at once: larger values need fewer.
 ///
 /// # Safety
-/// As [`each`].
+/// Only in a kernel; any thread may fetch and put a value.
 #[inline(always)]
 pub unsafe fn each_of<T: Copy, const UNDER_WAY: usize>(
     count: u32,

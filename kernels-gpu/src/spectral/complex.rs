@@ -14,7 +14,7 @@ pub trait Part: Real + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Se
     /// The nearest number.
     fn of(value: f64) -> Self;
 
-    /// The same number in f64.
+    /// This number in f64.
     fn wide(self) -> f64;
 
     /// A complex number in shared memory.

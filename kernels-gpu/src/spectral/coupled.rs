@@ -37,7 +37,7 @@ pub struct Coupled {
     pub sources: *const u32,
     /// [`PLACE`] words for each place along z.
     pub along_z: *const u32,
-    /// The same along y.
+    /// [`PLACE`] words for each place along y.
     pub along_y: *const u32,
     /// The wave of each column.
     pub along_x: *const u32,

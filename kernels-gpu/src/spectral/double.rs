@@ -30,7 +30,7 @@ fn two_sum(a: f64, b: f64) -> Double {
     Double { high, low: (a - (high - part)) + (b - part) }
 }
 
-/// The same where the first is not the smaller one.
+/// A sum of two numbers of which the first is not the smaller one, and what its rounding left out.
 #[inline(always)]
 fn quick_sum(a: f64, b: f64) -> Double {
     let high = a + b;
@@ -167,7 +167,7 @@ pub trait Number: Copy {
     /// Only in a kernel.
     unsafe fn times(self, other: Self) -> Self;
 
-    /// The same, but 0 where it is below what counts.
+    /// This number, with 0 for each part that is below what counts.
     fn without_faded(self) -> Self;
 
     /// Of a complex number, whose imaginary part is left out where numbers are real: it is nothing then in all sums.

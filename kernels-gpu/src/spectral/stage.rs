@@ -257,7 +257,7 @@ impl<P: Part> Stage<P> {
         unsafe { Self::of(lines, stages, stages.count) }
     }
 
-    /// That of a butterfly.
+    /// The twiddle factor of a butterfly.
     ///
     /// # Safety
     /// Only in a kernel.

@@ -14,7 +14,7 @@
 //! **Sums.** The pieces of a row pair take 12 registers, so it is not kept: it is multiplied into the
 //! sums of all output pairs that need it. Tensor cores cut sums off. A product of the leading pieces,
 //! whose digits are few, is therefore taken by itself, where hardly anything is lost, and added by
-//! CUDA cores, which round; the others, a hundredth of it, have a sum of their own. Those of an output
+//! CUDA cores, which round; the others, a hundredth of it, have a sum of their own. The sums of an output
 //! are added up in an order in which no one is rounded often: a + (b + small), (a + b) + (c + small), or
 //! (a + b) + (c + (d + small)).
 //!
@@ -52,7 +52,7 @@ pub(super) struct Operands<const STEPS: usize> {
 pub(super) struct Sums {
     /// Of the leading products of the first two steps.
     early: [f32; 4],
-    /// That of the third step, if it is not the last.
+    /// Of the leading product of the third step, if that step is not the last.
     late: [f32; 4],
     /// Of all others.
     small: [f32; 4],

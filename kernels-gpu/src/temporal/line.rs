@@ -194,7 +194,8 @@ unsafe fn march<
 }
 
 /// Takes a lane's columns, of which `x` is the first, through all steps; `ENDS` says that some of the piece may lie
-/// beyond the grid. Those of the outermost lanes come to depend on what is not there, `RADIUS` more of them in each step.
+/// beyond the grid. Columns of the outermost lanes come to depend on what is not there, `RADIUS` more of them in
+/// each step.
 ///
 /// # Safety
 /// All 32 lanes execute it.

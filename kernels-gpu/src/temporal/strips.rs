@@ -57,7 +57,7 @@ impl Width {
         nx % (self.columns / warp::SIZE as i32) == 0 || nx % self.piece == 0 && nx >= self.columns
     }
 
-    /// Those of outputs, where others are on both sides.
+    /// The columns of outputs of a strip that has other strips on both sides.
     #[inline(always)]
     #[must_use]
     pub const fn inner(&self) -> i32 {

@@ -99,7 +99,7 @@ unsafe fn add<const K: usize>(a: &[A; K], b: B, k: usize, c: &mut [C; TILES]) {
 /// Where a lane stores its outputs of a segment.
 #[derive(Clone, Copy)]
 struct Line {
-    /// Those of the first tile.
+    /// Where the outputs of the first tile go.
     at: *mut f64,
     /// Their column, counted from the first that the segment owns.
     column: u32,

@@ -36,7 +36,7 @@ pub struct Violation {
 /// What is known of a register; a larger one wins where several meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
-    /// The same in all lanes.
+    /// One value in all lanes.
     Uniform,
     /// `%tid.x`: a multiple of 32, the same in all lanes of a warp, plus the lane's index.
     ThreadIndex,

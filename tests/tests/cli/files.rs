@@ -133,7 +133,7 @@ fn the_json_report_has_the_documented_keys_in_order() {
     let text = fs::read_to_string(folder.path("report.json")).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     let mut keys: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
-    // Those of the object itself, not of what it holds.
+    // The keys of the object itself, not of what it holds.
     let places = KEYS.map(|key| text.find(&format!("\n  \"{key}\":")).unwrap());
     assert!(places.is_sorted(), "{text}");
     let mut expected = KEYS.to_vec();

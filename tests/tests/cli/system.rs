@@ -70,7 +70,7 @@ fn a_system_is_computed_verified_and_written() {
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!((&report["verified"], &report["bytes_per_point"]), (&true.into(), &48.into()));
 
-    // The same again as binary records, with other numbers.
+    // The wave runs again, with other numbers, and its records become a binary file.
     folder
         .succeed("run wave.toml --steps 4 --size 10x12 --dtype f16 --quiet --receivers traces.npy");
     let (shape, records) = folder.read::<f64>("traces.npy");
@@ -642,7 +642,7 @@ fn a_system_that_is_a_stencil_is_computed_as_one() {
     assert_eq!(folder.files(), ["heat.toml", "report.json", "warmth.npy"]);
     let values = |name: &str| folder.read::<f64>(name).1;
     let whole = values("warmth.npy");
-    // The same equation beside a second field, which nobody reads.
+    // The equation of heat stands beside a second field, which nobody reads.
     let two = HEAT.to_owned() + "[fields.unread]\nstart = 0\nnext = \"unread\"\n";
     fs::write(folder.path("two.toml"), two).unwrap();
     let outcome = folder.succeed("run two.toml --engine cpu --fields warmth --output program.npy");

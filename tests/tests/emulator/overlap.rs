@@ -18,7 +18,7 @@ fn assert_reported<C: Case>(
     assert_reported_by(all, expected, |case| fault::with(planted, || case.emulate().map(drop)));
 }
 
-/// The same of whatever runs a case with the mistake.
+/// Runs the quickest case of every kernel of a family by `run`, which plants a mistake, and asserts what is reported.
 fn assert_reported_by<C: Case>(
     all: &[C],
     expected: impl Fn(&FaultKind) -> bool + Sync,

@@ -63,7 +63,7 @@ pub fn outcome(mut command: Command) -> Outcome {
     end_of(child.spawn().unwrap())
 }
 
-/// The same of those that run already.
+/// What ranks that run already print and return; they must end in time.
 pub fn end_of(child: Child) -> Outcome {
     let id = child.id().to_string();
     let (done, told) = channel();

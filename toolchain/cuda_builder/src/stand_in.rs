@@ -97,7 +97,7 @@ impl Package {
             return Ok(groups);
         }
         let declared = self.description["features"].as_object();
-        // Those of another crate than the one whose build script this is are not known here.
+        // A build script knows the active features of its own crate only.
         let active = active_features().filter(|_| self.compiles_itself());
         let features = active.map(|is_active| {
             let names = declared.into_iter().flatten().map(|(name, _)| name.clone());

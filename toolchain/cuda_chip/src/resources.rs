@@ -19,16 +19,16 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// Those of an A100.
+    /// The resources of an A100.
     pub const A100: Self =
         Self { multiprocessors: 108, shared_bytes: 164 << 10, threads: 2048, blocks: 32 };
-    /// Those of an H200.
+    /// The resources of an H200.
     pub const H200: Self =
         Self { multiprocessors: 132, shared_bytes: 228 << 10, threads: 2048, blocks: 32 };
-    /// Those of a B200.
+    /// The resources of a B200.
     pub const B200: Self =
         Self { multiprocessors: 148, shared_bytes: 228 << 10, threads: 2048, blocks: 32 };
-    /// Those of an RTX 5090.
+    /// The resources of an RTX 5090.
     pub const RTX_5090: Self =
         Self { multiprocessors: 170, shared_bytes: 100 << 10, threads: 1536, blocks: 24 };
 

@@ -27,7 +27,7 @@ pub fn check(call: &'static str, status: u32) -> Result<(), CallError> {
 /// `cuGetErrorString`.
 type GetErrorString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
 
-/// That of the driver which was loaded, if it has one.
+/// The `cuGetErrorString` of the driver that was loaded, if it has one.
 static GET_ERROR_STRING: OnceLock<Option<GetErrorString>> = OnceLock::new();
 
 /// Lets a driver describe errors: the first one that was loaded.

@@ -42,7 +42,7 @@ impl<P> Entry<P> {
 }
 
 impl<P: Parameters> Entry<P> {
-    /// That of a kernel.
+    /// The entry point of a kernel.
     #[must_use]
     pub const fn of<K: Kernel<Parameters = P>>() -> Self {
         Self { name: K::NAME, registers: K::REGISTERS, run: K::run }

@@ -68,7 +68,7 @@ pub struct DenseMma {
     pub factor: Factor,
 }
 
-/// Every shape. Those of f64 with 16 rows need sm_90, the others sm_80.
+/// Every shape. Shapes of f64 with 16 rows need sm_90, the others sm_80.
 pub const SHAPES: [DenseMma; 10] = [
     DenseMma { m: 16, k: 16, factor: Factor::F16 },
     DenseMma { m: 16, k: 8, factor: Factor::F16 },

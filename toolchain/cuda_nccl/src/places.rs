@@ -19,7 +19,7 @@ pub fn installed() -> Vec<PathBuf> {
     environments.iter().flatten().flat_map(|root| under(root)).collect()
 }
 
-/// Those of an environment.
+/// The libraries in the folders of an environment.
 fn under(root: &Path) -> Vec<PathBuf> {
     let lib = root.join("lib");
     let mut pythons: Vec<_> = std::fs::read_dir(&lib)

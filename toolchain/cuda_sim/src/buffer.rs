@@ -21,7 +21,7 @@ impl<T> Clone for Buffer<T> {
 impl<T> Copy for Buffer<T> {}
 
 impl<T> Buffer<T> {
-    /// That of so many elements from an address on.
+    /// A handle on so many elements from an address on.
     pub(crate) fn new(start: usize, len: usize) -> Self {
         Self { start, len, element: PhantomData }
     }
@@ -61,7 +61,7 @@ impl<T> Buffer<T> {
         unsafe { std::slice::from_raw_parts_mut(start, self.len) }
     }
 
-    /// The same bytes as elements of another type.
+    /// A handle on the bytes of this buffer as elements of another type.
     ///
     /// # Panics
     /// Where its elements have another size.

@@ -8,7 +8,7 @@ thread_local!(static CURRENT: Cell<Chip> = const { Cell::new(Chip::Sm90) });
 
 /// Launches on a chip.
 pub trait OnChip {
-    /// That of launches by this OS thread: [`Chip::Sm90`] unless [`OnChip::with`] says otherwise.
+    /// The chip of launches by this OS thread: [`Chip::Sm90`] unless [`OnChip::with`] says otherwise.
     #[must_use]
     fn current() -> Self;
 

@@ -301,9 +301,9 @@ pub enum FaultKind {
     /// A tensor map with another number of dimensions than the copy.
     #[error("the tensor map has {map} dimensions, but the copy {copy}")]
     Dimensions {
-        /// Those of the map.
+        /// The number of dimensions of the map.
         map: usize,
-        /// Those of the copy.
+        /// The number of dimensions of the copy.
         copy: usize,
     },
     /// An instruction that the launch's chip does not have.

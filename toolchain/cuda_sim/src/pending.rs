@@ -20,7 +20,7 @@ pub(crate) enum Signal {
 /// A thread's `cp.async` copies: in batches, each ended by a wait or an arrival.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnCopies {
-    /// Those of a batch are in the epoch of the same number.
+    /// The agent that copies; the copies of a batch are in its epoch of the batch's number.
     pub agent: Agent,
     /// The batch of the next copy.
     pub batch: u32,

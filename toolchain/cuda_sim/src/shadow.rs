@@ -207,7 +207,7 @@ impl Shadow {
         Self { space, granule: GRANULE, cells, events, crowds, atomics }
     }
 
-    /// That of any number of bytes, of which few are accessed.
+    /// An empty history of any number of bytes, of which few are accessed.
     pub fn sparse(space: Space) -> Self {
         let cells = Cells::Sparse(BTreeMap::new());
         Self::of(space, cells)

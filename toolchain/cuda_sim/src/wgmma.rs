@@ -72,8 +72,8 @@ pub fn commit() {
     });
 }
 
-/// `wgmma.wait_group.sync.aligned`: waits for all committed groups but the `newest`. Those of these
-/// registers that are sums of them may be used from now on.
+/// `wgmma.wait_group.sync.aligned`: waits for all committed groups but the `newest`. Registers in
+/// `sums` that hold sums of these groups may be used from now on.
 #[track_caller]
 pub fn wait(newest: u32, sums: &mut [f32]) {
     needs_sm_90a("wgmma.wait_group");

@@ -57,7 +57,7 @@ pub trait Machine {
     /// So many instructions have been executed.
     fn count(&mut self, instructions: u64) -> Result<(), Self::Fault>;
 
-    /// The fault of an instruction that nobody knows.
+    /// The fault of an instruction that the machine does not know.
     fn unknown(&mut self, instruction: &str) -> Self::Fault;
 
     /// The fault of a read of a register that nothing has written.

@@ -347,6 +347,6 @@ pub enum Op {
         from: Vec<Vec<Source>>,
     },
     Nothing,
-    /// What nobody knows, as it is written.
+    /// An instruction that is not known, as it is written.
     Unknown(String),
 }

@@ -18,7 +18,8 @@ pub trait Kind: Copy {
     const CLASS: Class;
 }
 
-/// The type of an instruction. That of whole numbers says whether they have a sign, which registers do not know.
+/// The type of an instruction. The type of a whole number says whether it has a sign, which its
+/// register does not know.
 pub trait Type: Copy {
     /// What its operands are held in.
     type Held: Kind;

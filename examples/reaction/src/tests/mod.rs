@@ -78,7 +78,7 @@ fn a_step_without_its_growth_would_be_noticed() {
     assert!(plate.used(&before, &after, DT) > 10.0);
 }
 
-/// Those of `kernels-gpu` stay there.
+/// The program carries none of the kernels that `kernels-gpu` has.
 #[test]
 fn the_program_carries_its_own_kernels_and_no_others() {
     let Some(code) = cuda_driver::kernels!().codes().next() else {

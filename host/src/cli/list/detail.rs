@@ -38,7 +38,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// That of a stencil.
+    /// The sum of a stencil.
     pub fn of(stencil: &Stencil) -> Self {
         let (dims, taps) = (stencil.dims(), stencil.taps());
         Self {
@@ -50,7 +50,7 @@ impl Sum {
 }
 
 impl Detail {
-    /// That of an entry of the catalogue.
+    /// The detail of an entry of the catalogue.
     pub fn of(entry: &Entry) -> Self {
         let stencil = entry.stencil();
         Self {

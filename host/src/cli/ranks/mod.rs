@@ -60,7 +60,8 @@ impl Role {
         }
     }
 
-    /// The same failure, saying that a rank is gone if that is why the others were asked to end.
+    /// Replaces an interruption by the failure that names the rank that is gone, if that is why the others were asked
+    /// to end.
     pub fn name(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Interrupted { .. } => match self.post().and_then(Post::gone) {

@@ -23,7 +23,7 @@ struct Hello {
 }
 
 impl Hello {
-    /// That of this process.
+    /// What this process says of itself.
     fn own(commit: Option<&str>) -> Self {
         let build = if cfg!(debug_assertions) { "debug" } else { "release" };
         let version = format!("{} {} ({build})", env!("CARGO_PKG_VERSION"), commit.unwrap_or("-"));

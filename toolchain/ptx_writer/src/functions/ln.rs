@@ -9,7 +9,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 /// ln 2 as two numbers of f32, the first with so few bits that its products with exponents are exact.
 const LN_2_SINGLE: [f64; 2] = [0.693_115_234_375, 3.194_618_329_871_446e-5];
-/// The same in f64.
+/// ln 2 as two numbers of f64, the first with so few bits that its products with exponents are exact.
 pub const LN_2_DOUBLE: [f64; 2] = [0.693_147_180_558_298_7, 1.646_594_958_289_708_2e-12];
 /// Terms of T in f32 and f64: the remainder is below 0.1 of a rounding.
 const TERMS: (usize, usize) = (5, 11);
