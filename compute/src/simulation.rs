@@ -91,7 +91,7 @@ impl SumSimulation {
         self.run.options.field()
     }
 
-    /// A copy of a field as it is now, in its element type; of tf32 it is f32. That of a stencil is `u`.
+    /// A copy of a field as it is now, in its element type; of tf32 it is f32. A stencil has one field, `u`.
     ///
     /// # Errors
     /// - [`Error::UnknownField`], with those that there are.

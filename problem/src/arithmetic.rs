@@ -28,7 +28,7 @@ pub enum Sum {
     F64,
     /// In f64, many steps at once by Fourier transforms, which are stored once (`transform::spectral`).
     Spectral,
-    /// The same by transforms in f32.
+    /// In f32, many steps at once by Fourier transforms, which are stored once.
     SpectralF32,
 }
 

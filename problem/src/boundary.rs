@@ -244,7 +244,7 @@ impl Boundary {
         self
     }
 
-    /// That of a grid of `dims` axes, as it is read.
+    /// The boundary of a grid of `dims` axes as a text that can be read again.
     #[must_use]
     pub fn describe(&self, dims: usize) -> String {
         let sides = &self.sides[3 - dims..];

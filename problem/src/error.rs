@@ -308,9 +308,9 @@ pub enum Error {
         rank: usize,
         /// What differs.
         what: &'static str,
-        /// That of the rank.
+        /// What the rank was started with.
         found: String,
-        /// That of rank 0.
+        /// What rank 0 was started with.
         expected: String,
     },
     /// A rank that does not answer any more.
@@ -544,7 +544,7 @@ impl Error {
 }
 
 impl During {
-    /// The same error, of this part of a run.
+    /// An error in this part of a run: an end that was asked for names the part, other errors stay as they are.
     #[must_use]
     pub fn of(self, error: Error) -> Error {
         match error {

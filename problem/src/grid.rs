@@ -65,7 +65,7 @@ impl Grid {
         self.values.dtype()
     }
 
-    /// The same grid with its values rounded to another element type.
+    /// The grid with its values rounded to another element type.
     ///
     /// # Errors
     /// The new grid does not fit in memory.
@@ -77,7 +77,7 @@ impl Grid {
         Ok(Self { shape: self.shape, values: self.values.cast(dtype) })
     }
 
-    /// The same grid as a run with values of this type starts from it.
+    /// The grid as a run with values of this type starts from it.
     ///
     /// # Errors
     /// [`Error::NotFinite`]: a value is infinite or not a number, or the type cannot hold it. [`Error::Memory`]:

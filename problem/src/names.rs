@@ -16,7 +16,7 @@ pub struct UnknownName {
     pub known: Vec<String>,
 }
 
-/// That of a choice.
+/// The error of a name that no value of the choice `T` has.
 pub fn unknown<T: VariantArray + Display>(name: &str) -> UnknownName {
     let known = T::VARIANTS.iter().map(ToString::to_string).collect();
     UnknownName { name: name.to_owned(), known }

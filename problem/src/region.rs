@@ -73,7 +73,7 @@ impl Region {
     /// points of each run. For a region in the grid.
     pub fn runs(&self, shape: Shape) -> (impl Iterator<Item = usize> + use<>, usize) {
         let ([nz, ny, nx], whole) = (self.extents(), shape.extents());
-        // Of rows that are whole, several are one run; likewise of planes.
+        // Several whole rows are one run, and so are several whole planes.
         let [planes, rows] = match (nx == whole[2], nx == whole[2] && ny == whole[1]) {
             (_, true) => [nz, ny],
             (true, _) => [1, ny],

@@ -122,7 +122,7 @@ pub trait Element: bytemuck::Pod + Default + Send + Sync {
     fn wrap(values: Vec<Self>) -> Values;
     /// The vector inside, if it is of this type.
     fn unwrap(values: &Values) -> Option<&[Self]>;
-    /// The vector itself, likewise.
+    /// The vector itself, if it is of this type.
     fn take(values: Values) -> Option<Vec<Self>>;
 }
 
@@ -208,7 +208,7 @@ impl Values {
         with_values!(self, values => values.len())
     }
 
-    /// The same values rounded to another type.
+    /// The values rounded to another type.
     #[must_use]
     pub fn cast(self, dtype: Dtype) -> Self {
         if dtype.stored() == self.dtype() {

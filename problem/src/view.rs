@@ -187,7 +187,7 @@ impl View {
     /// row. `read` gives the values of parts of the grid.
     ///
     /// # Errors
-    /// Those of `read` and `visit`.
+    /// `read` or `visit` fails.
     pub fn pieces<E>(
         &self,
         dtype: Dtype,

@@ -27,8 +27,8 @@ impl Places<'_> {
     /// Places among the points of the grid as (z, y, x), each in points; `owner` is what has them.
     ///
     /// # Errors
-    /// [`Error::System`] with the place in the text, [`Error::Columns`] with the line or row of a file: other numbers than the grid has axes,
-    /// or one beyond the grid. Those of files.
+    /// [`Error::System`] with the place in the text, [`Error::Columns`] with the line or row of a file: other numbers
+    /// than the grid has axes, or one beyond the grid. A file cannot be read.
     pub fn of(&self, owner: &Text, at: &AtText, units: Units) -> Result<Vec<[f64; 3]>, Error> {
         match at {
             AtText::One(numbers) => Ok(vec![self.one(owner, numbers, units)?]),

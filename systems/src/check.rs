@@ -64,7 +64,7 @@ pub fn step(
     let rounding = Rounding::of(dtype).with_sums(session.sums());
     let rounding = rounding.with_transforms(session.transforms());
     let before = Places::before(system, done, &indices);
-    // Those of the engine: what they are is compared by other means.
+    // The totals as the engine has them: the totals themselves are compared by other means.
     let reduced = match system.waits_for_totals() {
         true => session.reduced(system, done)?,
         false => Vec::new(),

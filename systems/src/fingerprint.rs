@@ -9,8 +9,8 @@ use files::io::checkpoint::hash_of;
 use problem::{Grid, with_values};
 
 impl System {
-    /// The same digits for systems whose values are the same after any number of steps, and others for others. They
-    /// may be others in another version of this program.
+    /// Digits that are equal for systems whose values are the same after any number of steps, and differ for others.
+    /// Another version of this program may give other digits.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let Self { shape, dtype, spacing, stencils, tables, sources, receivers, .. } = self;

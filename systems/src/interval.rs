@@ -70,7 +70,7 @@ impl Default for SumRounding {
 }
 
 impl Rounding {
-    /// That of an engine which computes with values of this type: in f64 for f64, else in f32.
+    /// The rounding of an engine which computes with values of this type: in f64 for f64, else in f32.
     #[must_use]
     pub fn of(dtype: Dtype) -> Self {
         match dtype {
@@ -95,7 +95,7 @@ impl Rounding {
         }
     }
 
-    /// The same of an engine that sums so.
+    /// Sets how the engine rounds sums.
     #[must_use]
     pub fn with_sums(self, sums: SumRounding) -> Self {
         Self { sums, ..self }

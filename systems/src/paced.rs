@@ -64,7 +64,7 @@ impl System {
         Self { clock, ..self.clone() }
     }
 
-    /// Whether a run ends at a time, so that nobody knows after how many steps.
+    /// Whether a run ends at a time, so that its number of steps is not known before.
     #[must_use]
     pub fn ends_in_time(&self) -> bool {
         self.length.as_ref().is_some_and(|length| length.end.is_some())

@@ -35,7 +35,7 @@ impl Values for UnroundedCoefficients<'_> {
                 let start = Evaluator::new(system, Plain, self, 0.0);
                 Some(start.at(node, self.point(index)))
             }
-            // Those of a file are given as they are stored, and f64 stores all as they are given.
+            // Coefficients of a file are given as they are stored, and f64 stores all as they are given.
             _ => None,
         }
     }

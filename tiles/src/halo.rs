@@ -71,7 +71,7 @@ pub struct Edges<T> {
     pitch: usize,
     /// Of each point of a row's halo.
     columns: Vec<(usize, Source<T>)>,
-    /// The same of a row that is not the grid's.
+    /// Of each point beside a row of the halo above or below the plane, which is not the grid's.
     outside: Vec<(usize, Source<T>)>,
     /// Of each row of a plane's halo.
     rows: Vec<(usize, Source<T>)>,

@@ -123,7 +123,7 @@ pub fn encode(sparse: &Sparse24, mma: SparseMma, selector: usize) -> Encoded {
 /// depends on the column within a step only, all steps have the same metadata.
 ///
 /// # Panics
-/// Those of [`encode`] and [`compress_as`].
+/// Where [`encode`] or [`compress_as`] panics.
 #[must_use]
 pub fn encode_as(
     sparse: &Sparse24,

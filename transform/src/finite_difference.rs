@@ -22,7 +22,7 @@ pub enum FiniteDifferenceError {
         /// How many nodes there are.
         nodes: usize,
     },
-    /// The same node twice.
+    /// A node that is given twice.
     #[error("node {0} is given twice; nodes must differ")]
     Repeated(f64),
     /// A node that is infinite or not a number.
@@ -71,7 +71,7 @@ pub fn weights(derivative: usize, nodes: &[f64]) -> Result<Vec<f64>, FiniteDiffe
 /// The derivative on the whole-number offsets `from..=to`, as for upwind formulas.
 ///
 /// # Errors
-/// Those of [`weights`]: too few offsets for the derivative.
+/// [`weights`] refuses: too few offsets for the derivative.
 pub fn on_offsets(derivative: usize, from: i32, to: i32) -> Result<Row, FiniteDifferenceError> {
     shifted(derivative, from, to, 0.0)
 }
@@ -80,7 +80,7 @@ pub fn on_offsets(derivative: usize, from: i32, to: i32) -> Result<Row, FiniteDi
 /// derivative 0 interpolates, as semi-Lagrangian schemes do.
 ///
 /// # Errors
-/// Those of [`weights`].
+/// [`weights`] refuses.
 pub fn shifted(
     derivative: usize,
     from: i32,

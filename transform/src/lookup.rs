@@ -145,7 +145,7 @@ pub fn wavefronts(addresses: &[u32; LANES]) -> usize {
     in_bank.into_iter().max().unwrap_or(0)
 }
 
-/// The same for 16 bytes a lane: 8 lanes at a time, each of which wants 4 neighbouring words.
+/// Wavefronts of 16 bytes a lane: 8 lanes at a time, each of which wants 4 neighbouring words.
 #[must_use]
 pub fn wavefronts_16_bytes(addresses: &[u32; LANES]) -> usize {
     let phases = addresses

@@ -65,7 +65,7 @@ pub enum NetworkError {
     Toml {
         /// Counted from 1.
         line: usize,
-        /// Likewise, in characters.
+        /// Counted from 1, in characters.
         column: usize,
         /// What is wrong there.
         reason: String,

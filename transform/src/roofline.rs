@@ -27,7 +27,7 @@ impl Demand {
         Self { flop: (2 * points * steps) as f64, bytes: (2 * precision.bytes()) as f64 }
     }
 
-    /// The same in one product on tensor cores (equation 11).
+    /// The demand of one product on tensor cores that takes these steps (equation 11).
     #[must_use]
     pub fn on_tensor_cores(self, alpha: f64, sparsity: f64) -> Self {
         Self { flop: self.flop * alpha / sparsity, ..self }

@@ -30,7 +30,7 @@ pub struct RowOperand {
 }
 
 impl RowOperand {
-    /// The same for dense products: for each step its words, as of [`dense_words`].
+    /// The words of A for dense products, step by step ([`dense_words`]).
     #[must_use]
     pub fn dense(&self) -> Vec<u32> {
         let mma = SparseMma::deepest(self.element);
@@ -74,7 +74,8 @@ pub const fn output_of_row(row: usize) -> usize {
     2 * (row % 8) + row / 8
 }
 
-/// The same, ordered so that two transposes leave a lane with 4 neighbouring outputs.
+/// The output of its tile that a row of A computes, ordered so that two transposes leave a lane with 4 neighbouring
+/// outputs.
 #[must_use]
 pub const fn transposed_output_of_row(row: usize) -> usize {
     let (half, pair, odd) = (row / 8, row % 8 / 2, row % 2);

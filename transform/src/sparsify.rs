@@ -27,7 +27,7 @@ pub enum Granularity {
 }
 
 impl Granularity {
-    /// That of the sparse products of a type.
+    /// How sparse a matrix has to be for the sparse products of a type.
     #[must_use]
     pub const fn of(element: Element) -> Self {
         match element {

@@ -94,7 +94,7 @@ pub fn star3d(stencil: &Stencil, element: Element) -> Result<Encoded, NoStar3d> 
     let sparse = Sparse24::new(&matrix, (0..order.len()).map(Some).collect())
         .expect("an output has at most two neighbours in a group");
     Ok(encode_as(&sparse, mma, 0, |row, at| {
-        // The same slots in both products, so that one word of metadata is enough.
+        // Both products use equal slots, so that one word of metadata is enough.
         let slot = order[at] % K;
         is_near(offset(row, slot)) || is_near(offset(row, slot + K))
     }))

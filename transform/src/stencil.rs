@@ -68,7 +68,7 @@ pub enum StencilError {
         /// Number of axes.
         dims: usize,
     },
-    /// The same neighbour twice.
+    /// A neighbour that is given twice.
     #[error("offset {} is given twice", named(offset, *dims))]
     Repeated {
         /// The offending offset.
@@ -94,7 +94,7 @@ impl Stencil {
         Self::within(MAX_RADIUS, name, dims, taps)
     }
 
-    /// The same with another largest radius.
+    /// A stencil from its neighbours, as [`Stencil::new`] makes it, with another largest radius.
     pub(crate) fn within(
         radius: usize,
         name: &str,
@@ -130,7 +130,7 @@ impl Stencil {
 
     /// A stencil from a dense array of weights in C order; zeros are left out.
     ///
-    /// `out[y, x] = Σ w[j, i] · in[y + j − r, x + i − r]`, likewise in 1D and 3D.
+    /// In 2D `out[y, x] = Σ w[j, i] · in[y + j − r, x + i − r]`; in 1D and 3D with one index less or more.
     ///
     /// # Errors
     /// An even extent, a rank other than 1 to 3, the wrong number of weights, all weights zero, or
@@ -213,7 +213,7 @@ impl Stencil {
         self.taps.iter().map(|tap| tap.weight.abs()).sum()
     }
 
-    /// The same stencil with every weight passed through `map`; weights that become 0 stay.
+    /// A copy of the stencil with every weight passed through `map`; weights that become 0 stay.
     #[must_use]
     pub fn map_weights(&self, mut map: impl FnMut(f64) -> f64) -> Self {
         let taps = self.taps.iter().map(|tap| Tap { weight: map(tap.weight), ..*tap });

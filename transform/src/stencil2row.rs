@@ -23,7 +23,7 @@ pub struct Stencil2row {
 }
 
 impl Stencil2row {
-    /// That of a radius.
+    /// The layout for kernels of a radius.
     #[must_use]
     pub const fn new(radius: usize) -> Self {
         Self { radius }
@@ -56,7 +56,8 @@ impl Stencil2row {
         (within < self.half()).then(|| [group, self.half() * row + within])
     }
 
-    /// The same in matrix B (Equation 6).
+    /// Row and column in matrix B of a grid point (Equation 6), if it is there. `column` counts from the first that
+    /// the first output depends on.
     #[must_use]
     pub fn b(self, row: usize, column: usize) -> Option<[usize; 2]> {
         self.a(row, column.checked_sub(self.half())?)

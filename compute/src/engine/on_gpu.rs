@@ -28,10 +28,10 @@ pub fn check_grid(engine: &'static str, gpu: &DeviceInfo, job: &Job) -> Result<(
     check(engine, gpu.memory_bytes, job)
 }
 
-/// The same for a GPU of so much memory.
+/// Checks that launches can address the grid of a job, and that a GPU with `memory_bytes` has the memory for it.
 ///
 /// # Errors
-/// As there.
+/// [`Error::Unsupported`] with the extent, or [`Error::GpuMemory`].
 pub fn check(engine: &'static str, memory_bytes: u64, job: &Job) -> Result<(), Error> {
     check_extents(engine, job.shape)?;
     check_memory(memory_bytes, job.shape, job.dtype)
@@ -234,7 +234,7 @@ pub struct OnGpu {
     ghosts: Option<Box<dyn Ghosts>>,
     arithmetic: Arithmetic,
     shape: Shape,
-    /// Those of most steps first; the last takes one step.
+    /// What can advance the grid, from most steps to fewest; the last takes one step.
     advances: Vec<Advance>,
     kernel: Option<String>,
     chain: usize,
@@ -285,12 +285,12 @@ impl OnGpu {
         })
     }
 
-    /// The same, saying that launches of this kernel take so many sums of steps.
+    /// Names the kernel of its launches, and how many sums of steps a launch of it takes.
     pub fn by(self, kernel: String, chain: usize) -> Self {
         Self { kernel: Some(kernel), chain, ..self }
     }
 
-    /// The same of a part of a larger grid, whose ghosts somebody keeps right.
+    /// Makes the grid a part of a larger one, whose ghosts `ghosts` keeps up to date.
     pub fn among(self, ghosts: Box<dyn Ghosts>) -> Self {
         Self { ghosts: Some(ghosts), ..self }
     }

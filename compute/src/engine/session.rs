@@ -160,7 +160,7 @@ pub trait SumSession: Session {
     /// What rounding it does, and how many time steps it takes as one sum of the fused stencil.
     fn arithmetic(&self) -> Arithmetic;
 
-    /// Where its kernels' tiles meet; none if nobody knows.
+    /// Where its kernels' tiles meet; none if that is unknown.
     fn seams(&self) -> Seams {
         Seams::none()
     }

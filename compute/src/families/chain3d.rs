@@ -38,7 +38,7 @@ impl Config {
         Self { tile, blocks_per_multiprocessor: 1, segments: None }
     }
 
-    /// The same with a tile that has no more rows than a plane of the grid, and not many more columns.
+    /// Cuts the tile down so that it has no more rows than a plane of the grid, and not many more columns.
     #[must_use]
     pub fn for_grid(self, kernel: &Kernel, [_, ny, nx]: [u32; 3]) -> Self {
         let Tile { mut across, mut down, units } = self.tile;

@@ -90,7 +90,7 @@ impl Variant {
         }
     }
 
-    /// That of a kernel of `kernels_gpu::direct::tile`, which takes the stencil.
+    /// The variant of a kernel of `kernels_gpu::direct::tile`, which takes the stencil.
     #[must_use]
     pub fn tile(
         kernel: &'static tile::Kernel,
@@ -107,7 +107,7 @@ impl Variant {
         Self::Tile { kernel, tiles, weights: dense(stencil, kernel.radius) }
     }
 
-    /// That of a kernel of `kernels_gpu::direct::stream`, which takes the stencil.
+    /// The variant of a kernel of `kernels_gpu::direct::stream`, which takes the stencil.
     #[must_use]
     pub fn stream(
         kernel: &'static stream::Kernel,
@@ -125,7 +125,7 @@ impl Variant {
         Self::Stream { kernel, lines, weights: dense(stencil, kernel.radius) }
     }
 
-    /// That of `kernels_gpu::direct::rows`.
+    /// The variant of the kernels of `kernels_gpu::direct::rows`.
     ///
     /// # Panics
     /// With a radius larger than 8.

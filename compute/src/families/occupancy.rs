@@ -22,10 +22,11 @@ pub fn resident_blocks<P>(
     Ok(all.min(most.saturating_mul(device.multiprocessors())))
 }
 
-/// The same of a kernel's name, and the most registers of a thread that it states.
+/// How many blocks of a kernel are resident on the GPU at once, by the kernel's name and the most registers of a
+/// thread that it states.
 ///
 /// # Errors
-/// As there.
+/// Not even one block is, or the device refuses.
 pub fn resident(
     device: &dyn Device,
     name: &'static str,

@@ -48,7 +48,7 @@ impl Asked<'_> {
         dtype.factors().ok_or_else(reason)
     }
 
-    /// The same, of one product for each value.
+    /// What tensor cores multiply for the job's type, if it takes one product for each value.
     ///
     /// # Errors
     /// [`Refusal::Type`].
@@ -183,7 +183,7 @@ impl PartialEq for Proposal {
 }
 
 impl Proposal {
-    /// That of a family.
+    /// What a family proposes for a job.
     ///
     /// # Errors
     /// It does not take the job.
@@ -251,7 +251,8 @@ impl Proposal {
         self.parts_near(device, job, rim::Around::whole(&job.boundary), self.rim_steps(job))
     }
 
-    /// The same of a grid that is a part of a larger one, of which so many steps get points near its sides wrong.
+    /// The launches on a device for a grid that is a part of a larger one: the launch of the kernel, and one for the
+    /// points near the sides that `steps` steps get wrong.
     ///
     /// # Errors
     /// The device refuses.

@@ -158,7 +158,7 @@ impl Refusal {
         simplest.map(|(_, refusal)| refusal).max_by_key(|refusal| refusal.passed())
     }
 
-    /// That of a grid or of its memory, or of a machine without a usable GPU.
+    /// The refusal for an error: of a grid or of its memory, or of a machine without a usable GPU.
     #[must_use]
     pub fn of(error: Error) -> Self {
         let text = error.to_string();

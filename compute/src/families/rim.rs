@@ -93,8 +93,8 @@ impl<'a> Around<'a> {
 }
 
 impl Plan {
-    /// That of all points that a kernel gets wrong which computes `steps` time steps at once as if
-    /// nothing but zeros lay around the grid before the first. `None` where there are none.
+    /// Plans all points that a kernel gets wrong which computes `steps` time steps at once as if nothing but zeros lay
+    /// around the grid before the first. `None` where there are none.
     ///
     /// # Errors
     /// Why not: the patch of not even one point fits shared memory.

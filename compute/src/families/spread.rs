@@ -4,7 +4,7 @@
 
 use problem::Jumped;
 
-/// That of a launch.
+/// What the rounding of one launch does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// By how much a point is off at most, over the largest value before the launch.

@@ -66,8 +66,8 @@ impl Config {
         }
     }
 
-    /// The same with tiles cut down until every block has one, if the grid is small. Rows are kept
-    /// such that the tile's row pairs fill whole stages: `rows / 2 + radius = stages · (radius + 1)`.
+    /// Cuts tiles down until every block has one, if the grid is small. Rows are kept such that the tile's row pairs
+    /// fill whole stages: `rows / 2 + radius = stages · (radius + 1)`.
     #[must_use]
     pub fn for_grid(self, radius: usize, ny: u32, nx: u32, blocks: u32) -> Self {
         let steps = radius as u32 + 1;
@@ -253,7 +253,7 @@ impl Sweep {
         })
     }
 
-    /// The same, whose counters of finished tiles hold a value, as after launches of many steps.
+    /// Sets the counters of finished tiles to a value, as after launches of many steps.
     ///
     /// # Errors
     /// The device refuses.

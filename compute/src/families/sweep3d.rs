@@ -43,7 +43,7 @@ impl Config {
         Self { tile, stages: 4, producers: 3, blocks_per_multiprocessor: 1, segment_planes: None }
     }
 
-    /// The same with a tile that is not much larger than a plane of the grid.
+    /// Cuts the tile down so that it is not much larger than a plane of the grid.
     #[must_use]
     pub fn for_grid(self, extents: [u32; 3]) -> Self {
         let [_, ny, nx] = extents;
@@ -110,10 +110,11 @@ impl Sweep3d {
         Self::by(device, kernel, window, element, extents, config)
     }
 
-    /// The same by a kernel that takes the stencil, if it is not that with the fewest products.
+    /// Uploads the operand for a given kernel that takes the stencil, which need not be the kernel with the fewest
+    /// products.
     ///
     /// # Errors
-    /// As there.
+    /// The device refuses, or a block would not fit a multiprocessor.
     ///
     /// # Panics
     /// Where the operand is for another radius.

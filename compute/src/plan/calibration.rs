@@ -45,7 +45,7 @@ pub struct Efficiency {
     pub start_each_us: f64,
     /// Bytes in a second over those of a copy in memory, where the L2 cache holds the grids.
     pub cached: f64,
-    /// The same where it does not.
+    /// Bytes in a second over those of a copy in memory, where the L2 cache does not hold the grids.
     pub streamed: f64,
     /// Cycles of a multiprocessor for 128 outputs.
     pub cycles: f64,
@@ -100,7 +100,8 @@ impl Efficiency {
         (1e-6 * start + memory.max(computing)) * self.factor(cost.points)
     }
 
-    /// That of a grid of so many points: between two sizes by their logarithms, beyond them the nearest.
+    /// By what factor a grid of so many points takes longer. Between two sizes it is interpolated by logarithms;
+    /// beyond them it is the nearest size's.
     fn factor(&self, points: f64) -> f64 {
         let above = self.sizes.partition_point(|[size, _]| *size < points);
         match (above.checked_sub(1).map(|below| self.sizes[below]), self.sizes.get(above)) {

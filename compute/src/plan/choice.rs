@@ -52,11 +52,11 @@ pub fn choose(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     }
 }
 
-/// The same for a run of which only the end is wanted: `auto` takes jumps of many steps where they are predicted to be
-/// much faster.
+/// Chooses an engine for a run of which only the end is wanted: `auto` takes jumps of many steps where they are
+/// predicted to be much faster.
 ///
 /// # Errors
-/// As of [`choose`].
+/// The engine that was asked for cannot run the job, or with `auto` none can.
 pub fn choose_whole(request: EngineRequest, job: &Job) -> Result<Choice, Error> {
     let choice = choose(request, job);
     let by_steps = match &choice {
@@ -167,7 +167,7 @@ fn by_fft(job: &Job) -> Result<Choice, Error> {
     })
 }
 
-/// The same of a GPU of this machine, or of what the emulator imitates.
+/// What jumps need to know of a GPU of this machine, or, without one, of the H200 that the emulator imitates.
 ///
 /// # Errors
 /// None of the kernels runs on it.

@@ -20,7 +20,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// The same for so many steps of those that were planned.
+    /// The forecast for `steps` steps, where this one is for `planned` steps.
     #[must_use]
     pub fn of_steps(&self, steps: usize, planned: usize) -> Self {
         let seconds = self.predicted_seconds;

@@ -68,7 +68,7 @@ impl Sharing {
         Partition::new(shape, split, units)
     }
 
-    /// That of an engine whose parts may end anywhere.
+    /// The choice of an engine whose parts may end anywhere.
     fn anywhere(
         &self,
         (name, with): (&'static str, With),
@@ -81,7 +81,7 @@ impl Sharing {
         Choice::only(engine, why)
     }
 
-    /// That of a GPU's first candidate that can be shared.
+    /// An engine of ranks for the first of a GPU's candidates that can be shared.
     fn on_devices(
         &self,
         planned: &Planned,
@@ -119,7 +119,7 @@ pub(super) struct Shared {
     pub rhythm: Rhythm,
 }
 
-/// That of parts which all take it, with a rhythm that is best or asked for.
+/// How the parts share a candidate that each of them can take, with the best rhythm or the one that is asked for.
 ///
 /// # Errors
 /// [`Error::Split`]: one does not.

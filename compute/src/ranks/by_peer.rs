@@ -25,13 +25,13 @@ struct Taker {
 pub struct ByPeer {
     /// The stream of edges.
     giving: Link,
-    /// That of launches.
+    /// The stream of launches.
     taking: Link,
     post: Rc<dyn Post>,
     takers: Vec<Taker>,
     /// Of all parcels of a turn that are given.
     given: [Mark; 2],
-    /// The same of who gives each parcel that is taken.
+    /// Of each parcel that is taken, the marks that its giver sets, one for each half.
     givers: Vec<[FarMark; 2]>,
     /// Of all parcels of a turn that are taken.
     unpacked: [Mark; 2],

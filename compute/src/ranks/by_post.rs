@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// Parcels as messages.
 pub struct ByPost {
     post: Rc<dyn Post>,
-    /// That of edges.
+    /// The device, or the stream of edges, that what is sent is queued on.
     device: Rc<dyn Device>,
 }
 

@@ -96,7 +96,7 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// Those of the boxes of all parcels, by `prepare`.
+    /// The bands of the boxes of all parcels, each made by `prepare`.
     ///
     /// # Errors
     /// The device refuses.

@@ -149,7 +149,7 @@ impl Exchange {
         Self { launch, latency: 5e7, byte: 10.0, most: 64, edges }
     }
 
-    /// The same with messages through the machine's memory.
+    /// Sets the costs of messages through the machine's memory instead of between GPUs.
     #[must_use]
     pub fn through_host(self) -> Self {
         Self { latency: 1e9, byte: 1000.0, ..self }
@@ -246,7 +246,7 @@ impl Engine for RankedEngine {
     }
 
     fn host_bytes(&self, job: &Job, input: Input) -> u128 {
-        // Those of the whole grid: ghosts are few.
+        // The bytes of the whole grid: ghosts are few.
         let whole = match self.with {
             With::Cpu => crate::engine::cpu::Cpu.host_bytes(job, input),
             With::Fft => fft::Fft.host_bytes(job, input),

@@ -41,7 +41,7 @@ pub enum Command {
     Read {
         /// The array.
         array: usize,
-        /// Those of the input.
+        /// Whether values of the input are wanted, instead of the present ones.
         loaded: bool,
         /// The box.
         low: [isize; 3],

@@ -133,7 +133,7 @@ impl OnDevice {
         &self.packed
     }
 
-    /// The same with edges that are computed by themselves.
+    /// Sets the edges, which are then computed by themselves, before the rest.
     pub fn with_edges(self, edges: Edges) -> Self {
         Self { edges: Some(edges), ..self }
     }

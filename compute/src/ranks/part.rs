@@ -15,7 +15,7 @@ pub struct Part {
     pub rank: usize,
     /// The points that it answers for.
     pub own: Region,
-    /// The same with all ghosts.
+    /// The points that it answers for and all ghosts.
     pub held: Region,
     /// The whole grid.
     pub whole: Shape,
@@ -24,8 +24,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// That of a rank, with ghosts at least as deep as `reach` on each axis (z, y, x) that is cut. They end at multiples of
-    /// the axis's unit, or with the grid.
+    /// The part of a rank, with ghosts at least as deep as `reach` on each axis (z, y, x) that is cut. Ghosts end at
+    /// multiples of the axis's unit, or with the grid.
     #[must_use]
     pub fn new(
         partition: &Partition,

@@ -174,7 +174,7 @@ impl Setup {
         }
     }
 
-    /// The same with edges that are computed by themselves, or without.
+    /// Sets whether edges are computed by themselves.
     #[must_use]
     pub fn with_edges(self, edges: bool) -> Self {
         Self { edges, ..self }

@@ -144,7 +144,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Those of these paths.
+    /// The files at these paths.
     #[must_use]
     pub fn new(weights: Option<&Path>, input: Option<&Path>, output: Option<&Path>) -> Self {
         let text = |path: Option<&Path>| path.map(|path| path.to_string_lossy().into_owned());

@@ -55,7 +55,8 @@ impl Verification {
         }
     }
 
-    /// That of a run: whether every point was to be compared, and whether all was that was to be.
+    /// The verification of a run. `full`: every point was to be compared. `complete`: all points that were to be
+    /// compared were.
     #[must_use]
     pub fn new(verdict: Verdict, full: bool, complete: bool, reduced: Option<String>) -> Self {
         let any = !verdict.comparisons.is_empty();

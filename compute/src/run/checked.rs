@@ -5,7 +5,7 @@ use problem::boundary::Side;
 use problem::error::Hint;
 use problem::{Error, Holder, Job};
 
-/// The same job with the constants of its boundary as its element type stores them.
+/// A job with the constants of its boundary rounded to its element type.
 ///
 /// # Errors
 /// [`Error::SizeAxes`]: the grid has other axes than the stencil. [`Error::NotFinite`]: the type cannot hold a

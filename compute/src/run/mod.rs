@@ -112,7 +112,7 @@ pub fn sweeps(job: &Job, engine: EngineRequest) -> Result<Option<Sweeps>, Error>
 /// A job with an engine that can run it in the memory that there is.
 pub struct Run {
     job: Job,
-    /// The same with as many steps as are taken at a time.
+    /// The job with as many steps as are taken at a time.
     portion: Job,
     options: Options,
     choice: Choice,
@@ -244,10 +244,10 @@ impl Run {
         self.compute_observed(input, &mut Nobody)
     }
 
-    /// The same with somebody who looks between the steps, and may end it.
+    /// Computes as [`Run::compute`] does, with an observer that looks between the steps, and may end the run.
     ///
     /// # Errors
-    /// As [`Run::compute`], and those of whoever looks.
+    /// As [`Run::compute`], and what the observer fails with.
     pub fn compute_observed(
         self,
         input: Cow<'_, Grid>,
@@ -256,7 +256,7 @@ impl Run {
         compute(self.load(input)?, observer)
     }
 
-    /// The same from what whoever computes can make or read by itself, each rank its part.
+    /// Computes from a start that whoever computes can make or read by itself, each rank its part.
     ///
     /// # Errors
     /// As [`Run::compute_observed`]; a file cannot be read.
@@ -293,7 +293,7 @@ fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Err
     let computing = Computing::new(job, session, budget.input, control, &mut at, left);
     let computing = computing.named(choice.engine.name(), options.field()).with_tail(tail);
     let comparisons = computing.all(spans, observer)?;
-    // Those of this run, of which somebody may have seen enough.
+    // The steps that this run took: an observer may have ended it early.
     let wished = std::mem::replace(&mut job.steps, at.steps() - options.done);
     let whole = checks.map(|checks| match job.steps < wished && options.done == 0 {
         // What was too much for all steps may not be for those that were taken.

@@ -46,9 +46,9 @@ impl FromStr for Time {
     }
 }
 
-/// The times of all steps and of a copy. That of the steps is the run's own if that was long and nothing
-/// else is asked for, otherwise from the median of repetitions, in turns with the copies, so that both meet
-/// the same conditions.
+/// The times of all steps and of a copy. The time of the steps is the run's own if the run was long and nothing else
+/// is asked for. Otherwise it is the median of repetitions, in turns with the copies, so that both meet the same
+/// conditions.
 ///
 /// # Errors
 /// Somebody asked for an end, or the device refuses.

@@ -48,8 +48,8 @@ const SECONDS: f64 = 5.0;
 /// The most steps whose rounding is summed up.
 const MOST_STEPS: usize = 100_000_000;
 
-/// The same run by jumps in f64, where that is exact and needs at most so many bytes: two
-/// jumps of about half of the steps, other ones than an engine makes that jumps itself.
+/// A reference for a run: its steps by jumps in f64, where that is exact and needs at most so many bytes. It makes two
+/// jumps of about half of the steps, other ones than an engine that jumps itself.
 #[must_use]
 pub fn by_jumps(job: &Job, most_bytes: u128) -> Option<Job> {
     let steps = (job.steps / 2 + 1).min(job.steps);
@@ -57,7 +57,7 @@ pub fn by_jumps(job: &Job, most_bytes: u128) -> Option<Job> {
     let reference =
         Job { dtype, jump, fuse: Depth::Auto, chain: Depth::Auto, kernel: None, ..job.clone() };
     let need = Fft.host_bytes(&reference, Input::Dropped) + 8 * job.shape.points() as u128;
-    // Otherwise nobody knows how large values become on the way.
+    // Otherwise there is no bound of how large values become on the way.
     let bounded = job.stencil.gain() <= 1.0 + 1e-9 && job.steps <= MOST_STEPS;
     let good = bounded
         && need <= most_bytes

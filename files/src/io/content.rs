@@ -70,7 +70,7 @@ impl<'a> Content<'a> {
     /// Hands on the values of a field.
     ///
     /// # Errors
-    /// Those of `visit`, and of whoever has the values.
+    /// `visit` fails, or whoever has the values does.
     pub fn values(&mut self, field: usize, visit: &mut Visit) -> io::Result<()> {
         (self.source)(field, visit)
     }

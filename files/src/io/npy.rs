@@ -158,7 +158,7 @@ pub fn read_grid(path: &Path, dims: usize) -> Result<Grid, Error> {
     Ok(read_noting(path, dims)?.0)
 }
 
-/// The same, with the bytes that follow the array in the file: none, as a rule.
+/// Reads a grid as [`read_grid`] does, and counts the bytes that follow the array in the file: none, as a rule.
 ///
 /// # Errors
 /// As [`read_grid`].

@@ -52,7 +52,8 @@ impl Output {
         Ok(output)
     }
 
-    /// The same of a folder with files in it. One that is there is replaced only if it is empty, or was written so.
+    /// An output that is a folder with files in it. One that is there is replaced only if it is empty, or was written
+    /// so.
     ///
     /// # Errors
     /// As [`Output::new`]; or a file is there, or a folder with something else in it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A field that changes, as an animated PNG.
 //!
-//! A film says in its beginning how many pictures it has, which nobody knows before the end: somebody may see enough
-//! early. So it grows in a file without a name, and is copied to its place with the right number. Nor does anybody know
+//! A film says in its beginning how many pictures it has, which is not known before the end: somebody may see enough
+//! early. So it grows in a file without a name, and is copied to its place with the right number. Nor is it known
 //! before the end which values there are: where the colours span those of all pictures, the values wait in another file
 //! without a name, and are drawn in the end.
 

@@ -199,8 +199,8 @@ impl Recording {
         Ok(())
     }
 
-    /// The lists of a series, with the files of these steps that are there. Where nobody knows the time of a step
-    /// any more, it is that of the lists that are there; what they do not name is left out.
+    /// The lists of a series, with the files of these steps that are there. Where the time of a step is not known any
+    /// more, it is taken from the lists that are there; what they do not name is left out.
     ///
     /// # Errors
     /// A list that is there cannot be read.
@@ -283,10 +283,10 @@ impl Recording {
         self.stage_content(output, content)
     }
 
-    /// The same of content.
+    /// Stages a file of content that is given.
     ///
     /// # Errors
-    /// The system refuses, or those of the content.
+    /// The system refuses, or the content cannot be read.
     pub fn stage_content<'a>(
         &self,
         output: &'a Output,

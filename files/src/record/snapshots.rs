@@ -73,7 +73,7 @@ impl Snapshots {
         last: usize,
     ) -> Result<Self, Error> {
         let is_film = !recording.pattern().has_step();
-        // Those of the step to go on from may not have been written.
+        // Files of the step to go on from may not have been written.
         let listed: Vec<usize> = (0..done).step_by(every).collect();
         let writer = Writer::start(&recording, is_film, &listed)?;
         let waited = Waited { bytes: recording.shot_bytes(), ..Waited::default() };

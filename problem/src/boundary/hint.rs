@@ -20,7 +20,7 @@ pub(super) const KINDS: [&str; 11] = [
     "outflow",
 ];
 
-/// Those of them that take a value, and what it is called.
+/// The kinds that take a value, and what the value is called.
 pub(super) const VALUED: [(&str, &str); 3] = [("constant", "V"), ("flux", "G"), ("robin", "A,B,C")];
 
 /// What other programs call a kind, or a slip of the pen, may mean here.

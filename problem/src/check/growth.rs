@@ -40,10 +40,10 @@ impl Growth {
         Self::foresee_from(job, || Ok(input.map_or(1.0, largest))).ok().flatten()
     }
 
-    /// The same from an input whose largest absolute value is looked for only where it matters.
+    /// The growth that a run may meet from an input whose largest absolute value is looked for only where it matters.
     ///
     /// # Errors
-    /// Those of the look.
+    /// `largest` fails.
     pub fn foresee_from(
         job: &Job,
         largest: impl FnOnce() -> Result<f64, Error>,

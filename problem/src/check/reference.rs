@@ -36,7 +36,7 @@ pub fn before(region: Region, steps: usize, job: &Job) -> Region {
 /// regions in the grid.
 ///
 /// # Errors
-/// Those of the source.
+/// `read` fails.
 pub fn gather(
     shape: Shape,
     region: Region,
@@ -106,7 +106,7 @@ fn in_grid(low: isize, high: isize, extent: usize) -> Vec<Part> {
 /// depends on.
 ///
 /// # Errors
-/// Those of `each`.
+/// `each` fails.
 pub fn advance(
     job: &Job,
     region: Region,

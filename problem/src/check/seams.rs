@@ -54,7 +54,7 @@ impl Seams {
         self
     }
 
-    /// Those of an axis, in order.
+    /// The coordinates of the seams along an axis, in order.
     #[must_use]
     pub fn along(&self, axis: usize) -> &[usize] {
         &self.axes[axis]

@@ -10,7 +10,7 @@ pub fn free() -> Option<u64> {
     free_under(Path::new("/"))
 }
 
-/// The same with the files of a system whose root folder is `root`.
+/// What the groups of this process leave it, by the files of a system whose root folder is `root`.
 fn free_under(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;

@@ -54,7 +54,7 @@ impl Misfit {
         Self { totals: vec![vec![0.0; system.totals.names.len()]; steps + 1], ..self }
     }
 
-    /// One of steps whose lengths nobody knows yet.
+    /// Leaves room for the times and lengths of steps, which are not known yet.
     #[must_use]
     pub(crate) fn of_unknown_paces(self, system: &System, steps: usize) -> Self {
         let paces = if system.varies_steps() { vec![[0.0; 2]; steps] } else { Vec::new() };

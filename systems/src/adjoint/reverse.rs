@@ -253,7 +253,7 @@ impl<'a> Reverse<'a> {
         node.visit(&mut |part| {
             found |= match part {
                 Node::Read(array) => self.active.contains(array),
-                // Those of the adjoint are known when a step begins.
+                // Totals of the adjoint are known when a step begins.
                 Node::Total(number) => self.active_totals.get(*number) == Some(&true),
                 _ => false,
             };

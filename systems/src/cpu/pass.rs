@@ -174,7 +174,7 @@ impl<'a, T: Stored> Pass<'a, T> {
             planes: first..nz.min(first + planes),
             rows: start..ny.min(start + rows),
         };
-        // Those of a few rows through all planes after each other.
+        // Bands of a few rows through all planes after each other.
         let first_planes = || (0..nz).step_by(planes);
         let bands = (0..ny).step_by(rows).flat_map(|row| first_planes().map(move |z| (z, row)));
         let bands: Vec<Band> = bands.map(|(first, start)| band(first, start)).collect();

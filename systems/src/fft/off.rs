@@ -26,7 +26,7 @@ pub struct Known<'a> {
     pub copies: f64,
     /// The largest value before or after it, or less.
     pub largest: f64,
-    /// The same, or more.
+    /// The largest value before or after it, or more.
     pub most: f64,
 }
 

@@ -183,7 +183,7 @@ impl<F: Fields> Fft<F> {
         all
     }
 
-    /// The same of fields that somebody has looked at, and that are what they are.
+    /// By how much fields can be off that somebody has looked at and that are taken as they are, by field and level.
     fn looked_at(&self) -> Vec<Vec<f64>> {
         let of_level = |level: usize| if level == 0 { 0.0 } else { self.fields.rounded() };
         let fields = self.system.fields.iter();

@@ -77,7 +77,7 @@ pub fn near_sides(system: &System, machine: &Machine, geometry: &Geometry) -> f6
     GPU.single.of_a_place * neighbours / rate
 }
 
-/// The same with a chain.
+/// Predicted seconds of a step with a chain of steps in a launch.
 pub fn chained(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -> f64 {
     match tile.planes {
         Some(_) => by_planes(system, held, machine, tile),

@@ -111,8 +111,8 @@ impl Geometry {
         Self { finds_sides: true, ..geometry }
     }
 
-    /// That of a grid for programs that read so far along z, y, x, with values of so many bytes, and have about so
-    /// many instructions for a point.
+    /// The geometry of a grid for programs that read so far along z, y, x, with values of so many bytes, and have
+    /// about so many instructions for a point.
     pub fn new(extents: [usize; 3], reach: [usize; 3], bytes: usize, instructions: usize) -> Self {
         Self::within(extents, [reach; 2], bytes, instructions)
     }
@@ -172,8 +172,8 @@ impl Geometry {
         }
     }
 
-    /// That of the points of a plane up to so far (z, y, x) from the first and the last ones, in the layout of those who
-    /// compute the others.
+    /// The geometry of the points of a plane up to so far (z, y, x) from the first and the last ones, in the layout of
+    /// the kernel that computes the others.
     pub fn near_sides(layout: Layout, bytes: usize, [low, depth]: [[usize; 3]; 2]) -> Self {
         let extents = layout.extents.map(|extent| extent as usize);
         let high: [usize; 3] =

@@ -29,7 +29,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of a system that reads so far along z, y, x.
+    /// The places of a system that reads so far along z, y, x.
     pub fn new(system: &System, reach: [usize; 3]) -> Self {
         let (fields, coefficients) = (system.fields.len(), system.coefficients.len());
         let mut places = Self { fields, coefficients, ..Self::default() };

@@ -44,7 +44,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Those of a system.
+    /// The windows of a system.
     pub fn new(system: &System, tile: &Tile) -> Self {
         let read: BTreeSet<Array> = system.stages.iter().flat_map(Program::arrays).collect();
         let lasting: BTreeSet<usize> =

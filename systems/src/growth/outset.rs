@@ -49,7 +49,7 @@ impl Outset {
         Self { values: vec![1.0; system.fields.len()], places, rounded: Vec::new() }
     }
 
-    /// Values were changed since, so that nobody knows any more how they can grow.
+    /// Forgets the values, which were changed since: how they can grow is unknown from now on.
     pub fn forget_values(&mut self) {
         self.values.clear();
         self.places.clear();

@@ -75,7 +75,7 @@ pub struct SystemSimulation {
     session: Box<dyn StepSession>,
     control: Control,
     done: usize,
-    /// Those of them that an earlier run took.
+    /// Steps of `done` that an earlier run took.
     first: usize,
     /// Steps after which all values were finite.
     finite: usize,

@@ -204,8 +204,8 @@ impl Simulation {
         }
     }
 
-    /// A copy of a field as it is now, in the memory of the GPU, in C order: for other libraries. Those of engines that give
-    /// grids in this machine's memory only (`cpu`, `fft`) come by way of this machine's memory.
+    /// A copy of a field as it is now, in the memory of the GPU, in C order: for other libraries. Engines that give
+    /// grids in this machine's memory only (`cpu`, `fft`) copy them from there to the GPU.
     ///
     /// # Errors
     /// Whatever [`Simulation::field`] fails with; [`Error::GpuFull`]: there is no room for the copy; [`Error::NoDriver`] and the

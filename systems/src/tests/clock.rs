@@ -207,7 +207,7 @@ fn drawn(seed: u64) -> Result<System, Error> {
     System::new(&description, Path::new(""))
 }
 
-/// Such systems, but for those with sides whose earlier values nobody knows the time of.
+/// Random systems, but for those with sides that read earlier values whose time is unknown.
 fn each(cases: u64, mut of: impl FnMut(u64, System)) {
     let mut taken = 0;
     for seed in 0..cases {

@@ -305,7 +305,8 @@ fn what_is_not_diagonal_is_refused_by_its_name() {
     ] {
         assert_eq!(refused(&of(next, boundary)), reason, "{next}");
     }
-    // The same coefficient everywhere is a number, and fields that do not depend on each other have toruses of their own.
+    // A coefficient with one value everywhere is a number, and fields that do not depend on each other have toruses of
+    // their own.
     let mut taken = on(&checked(&of("u + 0.1*one*laplace(u)", "zero")), EngineRequest::Fft);
     taken.run(9, &[0, 4, 8], &mut Nobody).unwrap();
     assert!(taken.report().verified);

@@ -44,7 +44,7 @@ fn agree(usual: u64, draw: impl Fn(u64) -> Description + Sync) {
             values += check.points;
             undecided += check.undecided;
         }
-        // The same in portions of other sizes.
+        // Portions of other sizes give equal values.
         let mut stepped = SystemSimulation::new(&system).unwrap();
         stepped.step(2).unwrap();
         stepped.step(STEPS - 2).unwrap();

@@ -366,7 +366,7 @@ fn a_total_limits_growth() {
         .end("crowd > 0.999");
     let system = System::new(&description, Path::new("")).unwrap();
     let mut simulation = SystemSimulation::new(&system).unwrap();
-    // Nobody knows what the total will be.
+    // The total of later steps is unknown, so no growth is foreseen.
     assert!(simulation.foresee_growth(100).is_none());
     let mut u: Vec<f64> = (0..10).map(|x| 0.1 + 0.01 * f64::from(x)).collect();
     for _ in 0..200 {

@@ -49,7 +49,7 @@ pub struct Term {
 /// A weighted sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// Of these neighbours, each once. Those of weight 0 say, too, how far the sum reaches.
+    /// Of these neighbours, each once. Neighbours of weight 0 say, too, how far the sum reaches.
     pub terms: Vec<Term>,
     /// Whether the neighbours lie on one line, one after the other.
     pub is_line: bool,

@@ -165,7 +165,8 @@ impl Axis {
         any.expect("any length will do")
     }
 
-    /// The same with one of some lengths; none if all of these are too short.
+    /// An axis of so many points for steps that read so far, with a length out of `lengths`; none if all of these are
+    /// too short.
     ///
     /// # Panics
     /// With more than 2^32 points.

@@ -271,7 +271,7 @@ impl Coupled {
         largest.0[to * self.levels.variables() + from]
     }
 
-    /// The same of the sum of powers, from one of the sources.
+    /// The largest entry of the sum of powers: how much it makes of one of the sources for the sake of a difference.
     #[must_use]
     pub fn of_sum(&self, largest: &Largest, to: usize, source: usize) -> f64 {
         let variables = self.levels.variables();

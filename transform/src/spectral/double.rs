@@ -75,7 +75,7 @@ impl<const W: usize> Double<W> {
         out
     }
 
-    /// The same, but 0 where it is below what counts.
+    /// The numbers, with 0 in place of those too small to count.
     #[must_use]
     #[inline(always)]
     pub fn without_faded(self) -> Self {
@@ -162,7 +162,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - part)) + (b - part))
 }
 
-/// The same where the first is not the smaller one.
+/// A sum, and what its rounding left out, where the first number is not the smaller one.
 #[inline(always)]
 fn quick_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;

@@ -20,8 +20,8 @@ pub fn of_jump(lengths: [usize; 3], steps: usize, gain: f64, growth: f64) -> f64
     of_jump_in(UNIT, lengths, steps, gain, growth)
 }
 
-/// The same of transforms in numbers of another unit roundoff, or with twiddles that are off by more than theirs; the
-/// powers are found in f64.
+/// Bound of a jump's error, as [`of_jump`], for transforms in numbers of the unit roundoff `unit`, which is to be larger
+/// where twiddles are off by more than a rounding. The powers are found in f64.
 #[must_use]
 pub fn of_jump_in(unit: f64, lengths: [usize; 3], steps: usize, gain: f64, growth: f64) -> f64 {
     let transforms: f64 = lengths.into_iter().map(of_transform).sum();
@@ -32,7 +32,7 @@ pub fn of_jump_in(unit: f64, lengths: [usize; 3], steps: usize, gain: f64, growt
     (fixed + power) * growth.powf(steps)
 }
 
-/// The same of the sum of the T powers, over the norm of the source.
+/// Bound of the error's 2-norm of the sum of the T powers, over the norm of the source.
 #[must_use]
 pub fn of_sum(lengths: [usize; 3], steps: usize, gain: f64, growth: f64) -> f64 {
     let steps_of = steps as f64;

@@ -136,7 +136,7 @@ impl Powers {
         self.real
     }
 
-    /// Those of waves along `axis`, at fixed numbers of the waves along the other two.
+    /// The factors of waves along `axis`, at fixed numbers of the waves along the other two.
     #[must_use]
     pub fn line(&self, axis: usize, at: [usize; 3]) -> Line<'_> {
         let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
@@ -167,7 +167,7 @@ impl Waves {
         drift: f64,
         steps: usize,
     ) -> Self {
-        // The same wave by the shorter way round.
+        // A wave beyond half the length is a wave of a negative number, the shorter way round.
         let number = |k: usize| if 2 * k > length { k as f64 - length as f64 } else { k as f64 };
         let shifts: Vec<f64> = offsets.iter().map(|&offset| f64::from(offset) - drift).collect();
         let small = shifts

@@ -44,7 +44,7 @@ pub fn has_source(job: &Job) -> bool {
     Source::may_be_needed(&job.boundary)
 }
 
-/// By how much a step grows a wave, at most; `Σ|weight|` where nobody knows better.
+/// By how much a step grows a wave, at most; `Σ|weight|` where no smaller bound is known.
 pub fn growth(job: &Job) -> f64 {
     let gain = job.stencil.gain();
     // Mirror images of an asymmetric stencil are none of a wave, nor are points that are repeated.

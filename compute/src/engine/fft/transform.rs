@@ -154,8 +154,9 @@ impl Transform {
         spectra[..back].iter_mut().for_each(|spectrum| self.whole_columns(spectrum, false));
     }
 
-    /// The same of some lines side by side along the last axis, from a number of waves on. `place` says in which of a
-    /// field's tiles a point of them lies, and where.
+    /// Transforms some neighbouring lines along the last axis, calls `each` with the waves of each line, and
+    /// transforms the first `back` fields back. The lines begin at the waves `first`. `place` says in which of a
+    /// field's tiles a point of the lines lies, and where.
     fn lines<S>(
         &self,
         first: [usize; 3],
@@ -366,7 +367,7 @@ fn multiply(line: &Line, factor: Factor, values: &mut [Complex64]) {
         values.iter_mut().enumerate().for_each(|(k, value)| *value *= of(k));
         return;
     }
-    // The same for a wave there and back; of real data there may be one half only.
+    // A wave and its reverse have one factor, which is real; of real data there may be one half of the waves only.
     let (length, own) = (line.waves(), values.len());
     for k in 0..own.min(length / 2 + 1) {
         let factor = of(k).re;

@@ -37,7 +37,7 @@ enum Variant {
 }
 
 impl Variant {
-    /// That of a stencil in a kernel of some radius.
+    /// The kernel of a stencil, for some radius.
     fn new(stencil: &Stencil, radius: u32) -> Self {
         let planes = operand::planes(stencil);
         let found = match stencil.dims() {

@@ -33,7 +33,7 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// Those of a job, on nodes of so many GPUs.
+    /// The curves of a job, on nodes of so many GPUs.
     ///
     /// # Errors
     /// One GPU by itself could not compute it, whatever memory it had.

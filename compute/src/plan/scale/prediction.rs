@@ -83,7 +83,8 @@ pub struct Times {
 }
 
 impl Times {
-    /// Those of a step of which `own_s` would do, and which would ideally take `ideal_s`.
+    /// The times of a step that computes for `computing_s`, where `own_s` would do, and that would ideally take
+    /// `ideal_s`.
     pub(super) fn new(computing_s: f64, exposed_s: f64, own_s: f64, ideal_s: f64) -> Self {
         let seconds_per_step = computing_s + exposed_s;
         // A larger grid may fill a GPU better.

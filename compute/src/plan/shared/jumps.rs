@@ -58,7 +58,7 @@ fn on_gpus(job: &Job, sharing: &Sharing, partition: &Partition) -> Result<usize,
     of_gpus(job, sharing, partition, abilities(target))
 }
 
-/// The same on GPUs like this.
+/// Steps of a jump on GPUs with these abilities.
 pub(super) fn of_gpus(
     job: &Job,
     sharing: &Sharing,
@@ -79,7 +79,8 @@ pub(super) fn of_gpus(
     period(job, sharing, partition, &seconds, &|bytes| exchange.bytes(bytes) / memory)
 }
 
-/// The same, with the price of a step of the whole grid's points for those of all rims: one plan for all that is tried.
+/// The abilities with one price for a step of a rim's point: the price of a point of the whole grid. So one plan
+/// serves all rims that are tried.
 fn with_rims_like(job: &Job, abilities: Abilities) -> Abilities {
     let [fuse, chain, jump] = [Depth::Auto; 3];
     let whole = Job { dtype: Dtype::F64, fuse, chain, jump, kernel: None, ..job.clone() };

@@ -271,7 +271,7 @@ struct Remainders<'a> {
     search: &'a Search<'a>,
     job: &'a Job,
     found: &'a [Timed],
-    /// Those of depths that were not asked for, by fused steps; of one sweep each.
+    /// Launches of one sweep with depths that were not asked for, by fused steps.
     others: BTreeMap<usize, Result<Proposal, Refusal>>,
 }
 

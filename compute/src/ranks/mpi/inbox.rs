@@ -81,7 +81,7 @@ impl Inbox {
         self.0[label.number()].whole.pop_front()
     }
 
-    /// The same, which stays there.
+    /// The first whole message of a label, which stays in the inbox.
     pub fn first(&self, label: Label) -> Option<&[u8]> {
         self.0[label.number()].whole.front().map(Vec::as_slice)
     }

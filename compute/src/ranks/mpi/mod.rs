@@ -77,7 +77,7 @@ pub struct Mpi {
     universe: RefCell<Option<Universe>>,
     world: SimpleCommunicator,
     rank: usize,
-    /// Those of this machine: this one's number among them, and how many.
+    /// This process's number among the ranks of this machine, and how many ranks this machine has.
     local: [usize; 2],
     peers: Peers,
     /// Of each rank.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const ALERT: Duration = Duration::from_micros(200);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_millis(1);
-/// The same while bytes are moving, which MPI does while it is called.
+/// The longest pause while bytes are moving: MPI moves them only while it is called.
 const SHORT: Duration = Duration::from_micros(50);
 /// Pauses grow with what has been waited, of which they are this part at most.
 const SHARE: u32 = 16;

@@ -35,7 +35,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Those of all ranks, one after the other.
+    /// The processes of all ranks, one after the other, two numbers each.
     pub fn new(own: Peer, all: &[u64]) -> Self {
         let all = all.chunks_exact(2).map(|peer| [peer[0], peer[1]]).collect();
         Self { own, all, gone: Cell::default() }

@@ -67,7 +67,7 @@ pub fn encoder<W: Write>(to: W, shape: Shape, look: &Look) -> io::Result<Encoder
 /// The entry of each point of a field, in C order.
 ///
 /// # Errors
-/// Those of the content.
+/// The content cannot be read.
 fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<u8>> {
     // Twice through the values, in the first place for their range.
     let mut copies: Vec<Values> = Vec::new();

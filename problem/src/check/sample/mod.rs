@@ -4,8 +4,8 @@
 //! A point depends on more and more of the grid the more steps there are, so after many steps only a few
 //! points can be compared, or none; and what rounding can cause after many steps hides mistakes. So long
 //! runs are also compared a few steps at a time: from the run's own grid after some step, patches are
-//! advanced by the reference and compared with the run's grid a launch or two later. Where nobody knows when a run ends,
-//! the spans follow each other at growing distances.
+//! advanced by the reference and compared with the run's grid a launch or two later. Where the end of a run is not
+//! known before, the spans follow each other at growing distances.
 
 use crate::Job;
 use crate::check::verify::Verify;

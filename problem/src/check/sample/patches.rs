@@ -57,7 +57,7 @@ fn crossings(extents: [usize; 3], seams: &Seams, rng: &mut ChaCha8Rng) -> Vec<[u
     let most = along.iter().map(|seams| seams.len()).max().unwrap_or(0);
     let mut centres = Vec::new();
     for turn in 0..2 * most {
-        // Those of the other axes move on when one has come round.
+        // Seams of the other axes move on when one axis has come round.
         centres.push(std::array::from_fn(|axis| match along[axis] {
             [] => rng.random_range(0..extents[axis]),
             seams => seams[(turn + axis * (turn / most)) % seams.len()],

@@ -80,7 +80,7 @@ pub fn ends(job: &Job, facts: &Facts) -> Vec<Span> {
 /// as many steps as the one before.
 pub fn growing(job: &Job, facts: &Facts) -> Vec<Span> {
     let launch = if facts.jumps { 1 } else { facts.launch };
-    // Those of the last steps are held beside them.
+    // Values of the last steps are held beside them.
     let most_bytes = facts.most_bytes / 2;
     let all = spans(job, &Facts { launch, most_bytes, ..facts.clone() });
     let Some(first) = all.into_iter().next() else { return Vec::new() };

@@ -121,7 +121,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// That of a job.
+    /// The bound of a job.
     #[must_use]
     pub fn new(job: &Job, arithmetic: Arithmetic) -> Self {
         // What jumps leave out is stepped in f64, with the weights as they are; storage comes on top.
@@ -176,7 +176,7 @@ pub struct Growth<'a> {
 }
 
 impl Growth<'_> {
-    /// The same, by these jumps.
+    /// Sets the jumps that took these steps.
     pub fn by(self, jumped: Jumped) -> Self {
         Self { jumped, ..self }
     }

@@ -144,7 +144,7 @@ impl<'a> Comparing<'a> {
         Self { job, bound, from_step, steps, jumped, regions, worst, error2, exact2, largest, off }
     }
 
-    /// The same, of steps that were taken by these jumps, if by any.
+    /// Sets the jumps that took the steps, if any did.
     #[must_use]
     pub fn by(self, jumped: Option<Jumped>) -> Self {
         Self { jumped: jumped.unwrap_or_default(), ..self }
@@ -154,7 +154,7 @@ impl<'a> Comparing<'a> {
     /// steps, `after` its own computed ones. `each` is called after each step of the reference.
     ///
     /// # Errors
-    /// Those of `each`.
+    /// `each` fails.
     pub fn region(
         &mut self,
         region: Region,

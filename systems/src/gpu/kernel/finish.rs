@@ -31,7 +31,7 @@ pub struct Epilogue {
 }
 
 impl Epilogue {
-    /// Those of a system that reads these arrays beside its sum, which is to be multiplied with a factor.
+    /// The instructions of a system that reads these arrays beside its sum, which is to be multiplied with a factor.
     pub fn new(system: &System, planes: &[Array], factor: f64) -> Self {
         let geometry = Geometry::of(system);
         let mut writer = Writer {

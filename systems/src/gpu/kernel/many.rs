@@ -85,7 +85,7 @@ impl Writer<'_> {
         let (columns, start) = (self.geometry.columns, self.start(array));
         let own = 0..columns as i32;
         let [key_z, key_y] = [z, y].map(|offset| self.key(array, offset));
-        // Those of the thread's own points come together.
+        // Values of the thread's own points are loaded together.
         let together = own.clone().all(|x| row.contains(&x));
         if together {
             let distance = self.distance_of(places, [key_z, key_y, None]);

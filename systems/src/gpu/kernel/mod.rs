@@ -112,7 +112,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// That of a system, for one step a launch.
+    /// The kernel of a system, for one step a launch.
     ///
     /// # Errors
     /// It has what the kernel has no instructions for.
@@ -128,7 +128,7 @@ impl Kernel {
         Self::of_step(system, march.geometry(system))
     }
 
-    /// That of the points near sides of a system whose others a sweep computes.
+    /// The kernel of the points near sides, for a system whose other points a sweep computes.
     ///
     /// # Errors
     /// As [`Kernel::new`].

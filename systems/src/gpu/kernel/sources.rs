@@ -29,7 +29,7 @@ pub struct List {
 }
 
 impl Writer<'_> {
-    /// Those of so many rows and columns from a point on.
+    /// Finds the sources of so many rows and columns from a point on.
     pub fn sources_in(
         &mut self,
         rows: usize,

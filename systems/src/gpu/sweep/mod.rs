@@ -58,7 +58,7 @@ pub fn check(system: &System) -> Result<(), String> {
 }
 
 impl FinishedSweep {
-    /// That of a system, for a GPU.
+    /// The sweep of a system, for a GPU.
     ///
     /// # Errors
     /// Why it is none.

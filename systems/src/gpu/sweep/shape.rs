@@ -26,7 +26,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// That of a system.
+    /// The shape of a system's sweep.
     ///
     /// # Errors
     /// Why it is no sweep.

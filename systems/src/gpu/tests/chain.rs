@@ -26,7 +26,7 @@ use problem::Dtype;
 /// Cases, unless `SYSTEM_CASES` says how many.
 const CASES: u64 = 20;
 
-/// The same with several steps a launch.
+/// A simulation by a kernel of several steps a launch, which is executed by reading it.
 pub fn chained(system: &System, tile: Tile) -> SystemSimulation {
     let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);

@@ -35,7 +35,7 @@ impl SystemSimulation {
     /// The rows of totals: the step, the time and each total.
     #[must_use]
     pub fn series(&self) -> &[Vec<f64>] {
-        // Those of a run before are of no use to one that goes on without.
+        // Rows of a run before are of no use to a run that goes on without.
         if self.series.is_some() { &self.rows } else { &[] }
     }
 

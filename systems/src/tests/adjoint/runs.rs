@@ -66,7 +66,7 @@ fn kept_states_make_no_difference_but_to_the_steps_that_are_taken_again() {
     for states in 1..10 {
         let found = of(states);
         assert_eq!(told(&found), told(&all), "{states}");
-        // Those of the first sweep are not taken again.
+        // Steps of the first sweep are not taken again.
         let most = steps_again(STEPS, states as usize - 1) as usize;
         assert!(found.steps_again <= most && most < found.steps_again + STEPS, "{states}");
     }

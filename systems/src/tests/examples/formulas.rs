@@ -14,7 +14,7 @@ fn a_mode_of_the_block_decays() {
         let description = example("heat-3d", &[points, points, points]);
         let h = 1.0 / (points + 1) as f64;
         let dt = 0.15 * h * h;
-        // The same time on all grids.
+        // As many steps as reach one and the same time on all grids.
         let steps = (points + 1) * (points + 1) / 2;
         let mut simulation = simulate(&description, steps);
         let factor = 1.0 - 3.0 * dt * 4.0 / (h * h) * (PI * h / 2.0).sin().powi(2);

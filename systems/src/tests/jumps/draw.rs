@@ -78,7 +78,7 @@ impl Draw {
             gains.push(own.gain());
             description = description.stencil(&format!("s{stencil}"), own);
         }
-        // Those of a group of fields, and of one beside that nobody else depends on.
+        // Next values of a group of fields, and of one field beside it that no other field depends on.
         let alone = fields > 1 && self.below(4) == 0;
         let mut of_fields = Vec::new();
         for field in 0..fields {
@@ -160,7 +160,7 @@ impl Draw {
         Stencil::new("drawn", dims, taps).unwrap()
     }
 
-    /// The same kinds for all fields, with constants of their own.
+    /// A boundary whose kinds are those of all fields, with constants of its own.
     fn boundary(&mut self) -> String {
         let dims = self.around.len();
         let mut parts = Vec::new();

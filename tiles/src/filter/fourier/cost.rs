@@ -139,7 +139,7 @@ impl Sum {
         let point = speeds.point_ns + speeds.level_ns * points.log2() + speeds.beyond_ns * beyond;
         let parts = |axis: usize| self.extents[axis].div_ceil(blocks.results[axis]);
         let count = (0..3).map(parts).product::<usize>() * self.arrays;
-        // That of the weights comes before all others, and there is no more than one thread for it.
+        // The transform of the weights comes before all others, and there is no more than one thread for it.
         let turns = count.div_ceil(self.threads) as f64;
         points * point * (rows * turns + 0.5)
     }

@@ -26,7 +26,7 @@ pub(super) trait Number: Copy {
     fn of_product(factor: Complex<1>, root: Complex<LANES>) -> Self;
     /// Puts it as f64, and returns the largest absolute value.
     fn put(self, to: &mut [Complex64]) -> f64;
-    /// Those of a thread.
+    /// A thread's matrices of these numbers.
     fn matrices<'a>(
         real: &'a mut [Vec<Double<LANES>>; 4],
         complex: &'a mut [Vec<Complex<LANES>>; 4],

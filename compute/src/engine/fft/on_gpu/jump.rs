@@ -177,7 +177,7 @@ pub fn of_systems() -> [&'static str; 6] {
     [there, back, columns, coupled::REAL.name(), coupled::COMPLEX.name(), size::SIZE.name()]
 }
 
-/// Those of an element type.
+/// The names of the kernels that jumps in an element type take.
 fn names<E>() -> [&'static str; 6]
 where
     E: rows::Kernels + tiles::Kernels + boxes::Kernels,

@@ -133,7 +133,7 @@ fn bytes(job: &Job, torus: &Torus) -> u128 {
     let elements = layout(job.shape).elements() as u128;
     let part = part_bytes(job.dtype) as u128;
     let source = if on_cpu::has_source(job) { elements * part } else { 0 };
-    // Those of the last, shorter jump of a run besides.
+    // Factors of the jumps, and of the shorter jump at the end of a run.
     let factors = 2 * torus.factors(&job.stencil) as u128 * part;
     let grids = 3 * elements * job.dtype.bytes() as u128;
     // Two planes for each part of a slab, none of which is larger than the first.

@@ -65,7 +65,7 @@ impl Spectra {
         pitch(columns as u32, 1, swizzle(self.dtype)) as usize
     }
 
-    /// The same if all waves matter.
+    /// Complex values from one row of the spectra to the next if all waves matter: whole lines of 128 bytes.
     pub fn pitch(&self) -> usize {
         self.pitch_of(self.half() + 1)
     }

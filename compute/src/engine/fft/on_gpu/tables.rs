@@ -49,7 +49,8 @@ pub struct Lines {
     length: usize,
     plan: Vec<(usize, usize)>,
     stages: Memory,
-    /// Those of the first stages by themselves, on values that are as far apart as the others reach.
+    /// Of a line that is cut: where, and the table of the first part's stages, on values that lie as far apart as the
+    /// other part's lines are long.
     first: Option<(Cut, Memory)>,
     twiddles: Memory,
 }
@@ -338,7 +339,7 @@ struct Factors {
     largest: f64,
 }
 
-/// Those of some waves along an axis, at the places of the other two.
+/// The factors of some waves along an axis, at fixed places along the other two.
 fn of_line<P: Real>(
     powers: &Powers,
     waves: &[usize],
