@@ -134,7 +134,7 @@ fn element(array: &Bound<'_, PyAny>) -> PyResult<Dtype> {
         "bfloat16" => Dtype::Bf16,
         _ if matches!(kind, 'b' | 'i' | 'u') => {
             match dtype.getattr("itemsize")?.extract::<usize>()? {
-                // As of files: f32 holds those of two bytes.
+                // f32 holds every whole number of two bytes, as it does where files have them.
                 1..=2 => Dtype::F32,
                 _ => Dtype::F64,
             }

@@ -344,7 +344,7 @@ pub fn filter_on_gpu(
     }
     match (new, given) {
         (Some(new), Some(given)) => {
-            // SAFETY: as of the sum; it has ended.
+            // SAFETY: both memories have as many bytes, and the sum that used them has ended.
             let copied = py.detach(|| unsafe { new.copy_to(given, bytes) });
             copied.map(|()| None).map_err(|error| errors::raised(py, &error))
         }

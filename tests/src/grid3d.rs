@@ -26,10 +26,10 @@ pub fn element(name: &str) -> Element {
 /// What launches give, back and forth between two buffers, as [`suite::launch`] says.
 ///
 /// # Errors
-/// As there.
+/// The device refuses; of the emulator, also the kernel's first mistake.
 ///
 /// # Panics
-/// As there.
+/// Where one launch changes its input, or the halo around the result does not stay zero.
 pub fn launch(
     device: &dyn Device,
     pass: &dyn Pass,

@@ -43,7 +43,7 @@ impl Gpu {
     /// The driver refuses.
     ///
     /// # Safety
-    /// As of [`Gpu::come_after`].
+    /// `stream` is a stream of this GPU's context, as CUDA numbers it; 0 is the default stream.
     pub unsafe fn come_before(&self, stream: u64) -> Result<(), Error> {
         let event = StreamEvent::new().map_err(failed("create an event"))?;
         event.record(&self.stream).map_err(failed("record an event"))?;

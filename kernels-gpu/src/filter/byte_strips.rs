@@ -395,7 +395,10 @@ pub unsafe fn filter_byte_strips_3(input: *const u8, output: *mut u8, launch: By
 /// A sum over a box of up to 5 × 5 points.
 ///
 /// # Safety
-/// As of the other, with [`Shape::FIVE`].
+/// Launch with [`BLOCK`] threads, for each plane [`ByteStrips::blocks`] blocks of [`Shape::FIVE`], along x first. `input`
+/// and `output` are different arrays of planes of the extents that `launch` has, which begin as it says. Its tables have
+/// as many entries as [`ByteStrips::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as
+/// many weights.
 #[kernel(registers = 64)]
 pub unsafe fn filter_byte_strips_5(input: *const u8, output: *mut u8, launch: ByteStrips) {
     // SAFETY: the launch is as this function's contract says.

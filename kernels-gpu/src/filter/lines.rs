@@ -375,7 +375,11 @@ macro_rules! kernels {
             /// Sums along y and x of planes of the type of the sums.
             ///
             /// # Safety
-            /// As of the other; both arrays hold values of that type, and the row is plain ([`Row::is_plain`]).
+            /// Launch with [`Lines::threads`] threads, for each plane [`Lines::blocks`] blocks, along x first, with
+            /// [`Lines::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block, and is plain
+            /// ([`Row::is_plain`]). `input` and `output` are different arrays of planes of the extents that `launch` has, of values
+            /// of the sums' type, aligned to them. The tables of `launch` have as many entries as [`Lines::tables`] says, of
+            /// which each is [`super::OUTSIDE`] or one of the array, and there are as many weights.
             #[kernel(registers = $of_own)]
             pub unsafe fn $own(input: *const u8, output: *mut u8, launch: Lines<$number>) {
                 // SAFETY: the launch is as this function's contract says.

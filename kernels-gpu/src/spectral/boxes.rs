@@ -66,7 +66,8 @@ macro_rules! kernels {
             /// The reverse; values are rounded.
             ///
             /// # Safety
-            /// As the one there.
+            /// Launch a block for each row of the box, of any number of threads. `from` and `to` point at its first
+            /// point in different arrays, of which `points` has the pitches.
             #[kernel]
             pub unsafe fn $back(from: *const u64, to: *mut $stored, points: Box) {
                 // SAFETY: the launch is as this function's contract says.

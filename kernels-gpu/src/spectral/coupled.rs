@@ -393,8 +393,10 @@ unsafe fn multiply<N: Number>(spectra: *mut u8, of: &Coupled) {
 /// Words of a root of unity.
 const ROOT: usize = 2 * double::BYTES as usize / 4;
 
+/// A complex number in shared memory.
+///
 /// # Safety
-/// As of [`super::complex::Part::load_pair`].
+/// In bounds, written, aligned to its size; whoever wrote it has been waited for.
 #[inline(always)]
 #[track_caller]
 unsafe fn load_pair(at: Shared) -> [f64; 2] {
@@ -402,8 +404,10 @@ unsafe fn load_pair(at: Shared) -> [f64; 2] {
     unsafe { <f64 as super::complex::Part>::load_pair(at) }
 }
 
+/// Puts a complex number into shared memory.
+///
 /// # Safety
-/// As of [`super::complex::Part::store_pair`].
+/// In bounds, aligned to its size; nobody else accesses it at the same time.
 #[inline(always)]
 #[track_caller]
 unsafe fn store_pair(at: Shared, pair: [f64; 2]) {

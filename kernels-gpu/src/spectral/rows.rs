@@ -201,7 +201,11 @@ macro_rules! kernels {
             /// The reverse, but for a factor of `stages.length`; only points of the grid.
             ///
             /// # Safety
-            /// As the one there. `rows.added` is null or an array with the pitches of `output`, at its point (0, 0, 0).
+            /// Launch a block for each row of the grid, of any number of threads, with [`shared_bytes`] of dynamic shared
+            /// memory. `output` points at grid point (0, 0, 0) of an array whose rows are aligned to two values, of which
+            /// `rows` has the extents; `spectra` has the room that `rows` says, aligned to 16 bytes. `rows` has an image
+            /// for each of 2 · `stages.length` points but those of the grid; `stages` and `pairs` are tables for that
+            /// length. `rows.added` is null or an array with the pitches of `output`, at its point (0, 0, 0).
             #[kernel(registers = $registers)]
             pub unsafe fn $back(
                 spectra: *const u8,

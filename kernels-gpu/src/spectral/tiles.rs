@@ -21,7 +21,7 @@ pub struct Tiles {
     /// Where points of tiles beside the grid are from: first those after its last point, then as many before its first as are
     /// skipped.
     pub images: *const u32,
-    /// As of [`super::rows::Rows`].
+    /// What is added to each value that comes back, with the grid's pitches, in the type of the transforms; null for nothing.
     pub added: *const u8,
     /// By what waves are multiplied, in the order of places, real numbers or complex ones.
     pub factors: *const u8,

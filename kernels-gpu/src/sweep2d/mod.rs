@@ -442,9 +442,11 @@ macro_rules! kernels {
         #[doc = concat!("Many such steps, as by [`", stringify!($name), "()`], back and forth.")]
         ///
         /// # Safety
-        /// As there, with [`threads`] (`true`) threads. All blocks fit the GPU at once, and `progress` has
-        /// a counter for each row of tiles, which holds the start of the [`Steps`] and in the end (steps - 1) × tiles in
-        /// a row more, less than 2³¹.
+        /// Launch with [`threads`] (`true`) threads and [`shared_bytes`] of dynamic shared memory. The two arrays are
+        /// different, of the element type, laid out as in [`crate::layout`], and given by their grid points (0, 0).
+        /// `fragments` holds, for each product of a sum, the words of A and, of a sparse one, 1 of metadata for 32
+        /// lanes. All blocks fit the GPU at once. `progress` has a counter for each row of tiles, which holds the start
+        /// of the [`Steps`], and in the end (steps - 1) × tiles in a row more, less than 2³¹.
         #[kernel(registers = $more)]
         pub unsafe fn $many(
             input: *mut u8,

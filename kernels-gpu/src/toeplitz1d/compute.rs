@@ -75,7 +75,7 @@ unsafe fn load_b(at: Shared, k: usize) -> B {
     let at = at.offset(k as u32 * TILE * BYTES);
     // SAFETY: as the caller promises; segments and pairs of columns are aligned to 16 bytes.
     let [a, b, c, d] = unsafe { shared::load_v4(at) };
-    // SAFETY: the same, 8 columns further on.
+    // SAFETY: as the caller promises; this is 8 columns further on, aligned to 16 bytes, too.
     let [e, f, g, h] = unsafe { shared::load_v4(at.offset(8 * BYTES)) };
     [[a, b], [c, d], [e, f], [g, h]].map(from_words)
 }

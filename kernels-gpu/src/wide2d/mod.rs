@@ -408,7 +408,7 @@ unsafe fn consume<
         let sum = P::begin(a[step], metadata, row, sum);
         if F::NUMBERS == 2 { P::begin(more[step], metadata, row, sum) } else { sum }
     };
-    // SAFETY: the same.
+    // SAFETY: all lanes execute it.
     let end = |step: usize, row, sum| unsafe { P::end(a[step], row, sum) };
     let column = (warp * UNIT + paired_column(lane)) as i32;
     // SAFETY: reads a special register; the output is what the launch before reads.

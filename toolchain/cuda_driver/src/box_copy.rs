@@ -81,10 +81,12 @@ pub unsafe fn copy_box(
 /// ```
 ///
 /// # Errors
-/// As there.
+/// The driver refuses, or reports that work before failed; then a part of the copy may be queued.
 ///
 /// # Safety
-/// As there, but that each box is allocated in the context named beside it.
+/// Until the stream has passed the copy, the bytes of each box are allocated in the context named beside it, the boxes
+/// share none, nobody writes the source and nobody else reads or writes the destination. Work of other streams is kept
+/// away by events or by waiting.
 pub unsafe fn copy_box_peer(
     extent: BoxExtent,
     (from, from_context): (BoxPlace, &Context),

@@ -117,7 +117,7 @@ impl StreamEvent {
     /// The driver refuses.
     ///
     /// # Safety
-    /// As of [`StreamEvent::record_in`].
+    /// `stream` is a stream that exists, as CUDA numbers it; 0 is the default stream.
     pub unsafe fn hold(&self, stream: u64) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`, the stream as the caller promises.
         unsafe { sys::cuStreamWaitEvent(foreign(stream), self.0.0, 0) }
@@ -152,10 +152,11 @@ impl StreamEventHandle {
         Self(ptr::with_exposed_provenance_mut(bits as usize))
     }
 
-    /// As [`StreamEvent::wait_on`].
+    /// Lets all work that `stream` is given from now on wait for the work behind which the event was recorded last, as
+    /// [`StreamEvent::wait_on`].
     ///
     /// # Errors
-    /// As there.
+    /// The driver refuses.
     ///
     /// # Safety
     /// The [`StreamEvent`] lives until this returns.
@@ -165,10 +166,10 @@ impl StreamEventHandle {
         unsafe { sys::cuStreamWaitEvent(stream.as_raw(), self.0, 0) }
     }
 
-    /// As [`StreamEvent::is_done`].
+    /// Whether the work is done behind which the event was recorded last; also if it never was.
     ///
     /// # Errors
-    /// As there.
+    /// Work before failed.
     ///
     /// # Safety
     /// The [`StreamEvent`] lives until this returns.

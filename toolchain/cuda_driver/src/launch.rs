@@ -49,7 +49,10 @@ pub unsafe fn launch_overlapping(
 /// The driver refuses.
 ///
 /// # Safety
-/// As [`launch_overlapping`].
+/// As any launch: `parameters` points at one value for each of the kernel's parameters, of its type,
+/// and the launch meets the kernel's contract. The kernel waits for the launch before it before it
+/// touches what that one touches, and some thread of it does in any case, so that its end implies that
+/// of the launch before.
 pub unsafe fn launch_cooperative(
     kernel: &Function,
     extents: Extents,
@@ -61,7 +64,10 @@ pub unsafe fn launch_cooperative(
 }
 
 /// # Safety
-/// As [`launch_overlapping`].
+/// As any launch: `parameters` points at one value for each of the kernel's parameters, of its type,
+/// and the launch meets the kernel's contract. The kernel waits for the launch before it before it
+/// touches what that one touches, and some thread of it does in any case, so that its end implies that
+/// of the launch before.
 unsafe fn launch(
     kernel: &Function,
     extents: Extents,
@@ -110,7 +116,8 @@ pub unsafe fn launch_in_order(
 /// As [`launch_in_order`], whether or not its blocks wait for each other.
 ///
 /// # Safety
-/// As there.
+/// As any launch: `parameters` points at one value for each of the kernel's parameters, of its type,
+/// and the launch meets the kernel's contract.
 unsafe fn in_order(
     kernel: &Function,
     Extents { blocks, threads, shared_bytes }: Extents,

@@ -69,7 +69,7 @@ pub fn is_loaded() -> bool {
 pub fn driver() -> Result<&'static Driver, LoadError> {
     let connected = || {
         let driver = connect(LIBRARY)?;
-        // SAFETY: as of `Api::new`.
+        // SAFETY: the address comes from the driver, which `DRIVER` keeps loaded from now on.
         unsafe { describe_by(find(&driver.library, c"cuGetErrorString")) };
         Ok(driver)
     };

@@ -89,13 +89,13 @@ impl Module {
         self.launch_call(&Entry::of::<K>().with(parameters), config, memory)
     }
 
-    /// As [`Self::launch`], of a kernel with its parameters.
+    /// Runs a kernel that is given with its parameters, which lead to buffers of `memory`.
     ///
     /// # Errors
-    /// As there.
+    /// The driver would refuse the launch, or the first mistake of the kernel.
     ///
     /// # Panics
-    /// As there.
+    /// Where the module has no such kernel, or the system no memory for the lanes' stacks.
     #[track_caller]
     pub fn launch_call(
         &self,

@@ -206,7 +206,7 @@ where
     /// the group's until [`Running::wait`].
     ///
     /// # Safety
-    /// As there.
+    /// All lanes of the warpgroup execute it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn fence_with<const W: usize>(self, mut words: [u32; W]) -> Open<R, T, W> {
@@ -242,7 +242,8 @@ where
     /// As [`Self::multiply`], with A from registers: the [`A_WORDS`] words from number `a` on.
     ///
     /// # Safety
-    /// As there.
+    /// All lanes of the warpgroup execute it, with the same tile and numbers, which are as the type says; the tile is
+    /// not written before the product is waited for.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn multiply_held<F: Product<R>>(&mut self, at: usize, a: usize, b: Tile) {
@@ -260,7 +261,8 @@ where
     /// `metadata` says where they stand.
     ///
     /// # Safety
-    /// As there; the metadata is as `cuda_mma::warpgroup` has it. The selector is 0, or, for factors of
+    /// All lanes of the warpgroup execute it, with the same operands, which are as the type says, and are not written
+    /// before the product is waited for. The metadata is as `cuda_mma::warpgroup` has it. The selector is 0, or, for factors of
     /// more than 8 bits, 1.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -288,7 +290,9 @@ where
     /// them.
     ///
     /// # Safety
-    /// As there.
+    /// All lanes of the warpgroup execute it, with the same tile and numbers, which are as the type says; the tile is
+    /// not written before the product is waited for. The metadata is as `cuda_mma::warpgroup` has it. The selector is 0,
+    /// or, for factors of more than 8 bits, 1.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn multiply_sparse_held<F: Product<R>, const SELECTOR: u32>(

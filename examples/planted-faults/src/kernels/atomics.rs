@@ -7,7 +7,7 @@ use cuda_std::{kernel, shared_array, thread};
 /// A flag that is set and read without an order: what it stands for need not be there.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_28(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -38,7 +38,7 @@ pub unsafe fn fault_28(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A wait for a flag that nobody sets.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_29(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -60,7 +60,7 @@ pub unsafe fn fault_29(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A counter that some threads change by atomic instructions, and others by ordinary ones.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_30(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -86,7 +86,7 @@ pub unsafe fn fault_30(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Numbers that other threads read after a counter says that they are there, without fences around it.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_31(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());

@@ -6,7 +6,7 @@ use cuda_std::{kernel, shared, shared_array, thread};
 /// A block's numbers in reverse, without a barrier between writing and reading.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_13(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x() as usize);
@@ -27,7 +27,7 @@ pub unsafe fn fault_13(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A tile that is used twice, without a barrier before it is written again.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_14(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x() as usize);
@@ -52,7 +52,7 @@ pub unsafe fn fault_14(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A store beyond an array of shared memory.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_15(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x() as usize);
@@ -71,7 +71,7 @@ pub unsafe fn fault_15(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A read that leads from one array of shared memory to the one after it.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_16(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x() as usize);
@@ -96,7 +96,7 @@ pub unsafe fn fault_16(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A number of shared memory that nobody writes.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_17(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x() as usize);
@@ -118,7 +118,7 @@ pub unsafe fn fault_17(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A barrier in a branch that only half of the block takes.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_18(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -136,7 +136,7 @@ pub unsafe fn fault_18(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Threads without work return before a barrier.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_19(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -155,7 +155,7 @@ pub unsafe fn fault_19(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A histogram whose bins several threads change at once.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_20(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -177,7 +177,7 @@ pub unsafe fn fault_20(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Dynamic shared memory, of which the launch gives less than the kernel takes.
 ///
 /// # Safety
-/// As of this module; 512 bytes of dynamic shared memory.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses. The launch has 512 bytes of dynamic shared memory.
 #[kernel]
 pub unsafe fn fault_21(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());

@@ -41,7 +41,7 @@ unsafe fn one_arrival(at: Shared, fenced: bool) {
 /// Copies of each thread that nobody waits for.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_32(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let thread = thread::thread_idx_x();
@@ -67,7 +67,7 @@ pub unsafe fn fault_32(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A copy from an address that is no multiple of 16.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_33(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let thread = thread::thread_idx_x();
@@ -89,7 +89,7 @@ pub unsafe fn fault_33(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A bulk copy whose bytes nobody has announced to its barrier.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_34(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let thread = thread::thread_idx_x();
@@ -113,7 +113,7 @@ pub unsafe fn fault_34(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A barrier that the copy engine may not see.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_35(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let thread = thread::thread_idx_x();
@@ -133,7 +133,7 @@ pub unsafe fn fault_35(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Numbers that ordinary stores wrote, and that the copy engine need not see.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_36(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -157,7 +157,7 @@ pub unsafe fn fault_36(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A tile that is written again while it is still being copied.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_37(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -183,7 +183,7 @@ pub unsafe fn fault_37(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A wait for a phase that never completes.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_38(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let thread = thread::thread_idx_x();

@@ -6,7 +6,7 @@ use cuda_std::{kernel, thread};
 /// Stores beyond the output.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_01(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -21,7 +21,7 @@ pub unsafe fn fault_01(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Reads beyond the input: the neighbour of the last number.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_02(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -38,7 +38,7 @@ pub unsafe fn fault_02(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Stores before the start of the output.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_03(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d() as i32;
@@ -54,7 +54,7 @@ pub unsafe fn fault_03(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// An index beyond a slice.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_04(input: &[f32], output: &mut [f32], n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -66,7 +66,7 @@ pub unsafe fn fault_04(input: &[f32], output: &mut [f32], n: u32, wrong: u32) {
 /// A store at an address that is no multiple of four.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_05(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -84,7 +84,7 @@ pub unsafe fn fault_05(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A load from nowhere.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_06(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -100,7 +100,7 @@ pub unsafe fn fault_06(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Adds to an output that nothing has written.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_07(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d() as usize;
@@ -119,7 +119,7 @@ pub unsafe fn fault_07(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Leaves the last number unwritten, which the host reads.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_08(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -135,7 +135,7 @@ pub unsafe fn fault_08(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Threads of different blocks write the same number.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_09(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -155,7 +155,7 @@ pub unsafe fn fault_09(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Neighbours are updated in place, in no order.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_10(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -174,7 +174,7 @@ pub unsafe fn fault_10(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// An array of the thread's own, indexed without a check.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_11(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -195,7 +195,7 @@ pub unsafe fn fault_11(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A step that is 0: the loop has no end.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_12(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let step = if wrong != 0 { 0 } else { thread::block_dim_x() * thread::grid_dim_x() };

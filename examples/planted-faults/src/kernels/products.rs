@@ -6,7 +6,7 @@ use cuda_std::{kernel, matrix, mma, shared, thread, warp};
 /// A product of which the upper half of D is not stored, and that the host reads.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_39(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, lane) = (thread::index_1d(), warp::lane_id() as usize);
@@ -29,7 +29,7 @@ pub unsafe fn fault_39(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Rows of a matrix at addresses that are no multiples of 16.
 ///
 /// # Safety
-/// As of this module; 1,024 bytes of dynamic shared memory.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses. The launch has 1,024 bytes of dynamic shared memory.
 #[kernel]
 pub unsafe fn fault_40(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x());
@@ -50,7 +50,7 @@ pub unsafe fn fault_40(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Metadata of a sparse product whose indices do not increase.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_41(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -67,7 +67,7 @@ pub unsafe fn fault_41(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A product that half of a warp executes.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_42(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();

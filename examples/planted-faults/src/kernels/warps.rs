@@ -6,7 +6,7 @@ use cuda_std::{kernel, shared_array, thread, warp};
 /// A shuffle whose mask leaves out lanes that execute it.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_22(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -24,7 +24,7 @@ pub unsafe fn fault_22(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A shuffle from a lane that no warp has.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_23(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -42,7 +42,7 @@ pub unsafe fn fault_23(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A shuffle of all lanes in a branch that half of them take.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_24(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -61,7 +61,7 @@ pub unsafe fn fault_24(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A shuffle that reads lanes which are not in its mask.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_25(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();
@@ -81,7 +81,7 @@ pub unsafe fn fault_25(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// Lanes that exchange numbers through shared memory as if they went in step.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_26(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let (i, thread) = (thread::index_1d(), thread::thread_idx_x() as usize);
@@ -102,7 +102,7 @@ pub unsafe fn fault_26(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
 /// A vote of all lanes in a loop that some have left.
 ///
 /// # Safety
-/// As of this module.
+/// `input` and `output` hold 1,000 numbers each, which nothing else uses.
 #[kernel]
 pub unsafe fn fault_27(input: *const f32, output: *mut f32, n: u32, wrong: u32) {
     let i = thread::index_1d();

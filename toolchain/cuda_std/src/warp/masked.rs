@@ -24,7 +24,7 @@ device! {
     /// `bar.warp.sync`: waits for the lanes of the mask and orders their memory accesses. PTX 6.0, floor sm_30.
     ///
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     pub unsafe fn sync_warp(mask: u32) {
         // SAFETY: the caller promises the lanes.
         unsafe { asm!("bar.warp.sync {};", in(reg32) mask, options(nostack)) };
@@ -33,7 +33,7 @@ device! {
     /// `vote.sync.all.pred`: whether the predicate holds for all lanes of the mask. PTX 6.0, floor sm_30.
     ///
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
         let all: u32;
         // SAFETY: the caller promises the lanes.
@@ -47,7 +47,7 @@ device! {
     /// `vote.sync.any.pred`: whether the predicate holds for some lane of the mask. PTX 6.0, floor sm_30.
     ///
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
         let any: u32;
         // SAFETY: the caller promises the lanes.
@@ -61,7 +61,7 @@ device! {
     /// `vote.sync.ballot.b32`: the lanes of the mask for which the predicate holds. PTX 6.0, floor sm_30.
     ///
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
         let lanes: u32;
         // SAFETY: the caller promises the lanes.
@@ -75,7 +75,7 @@ device! {
     /// `match.any.sync.b32`: the lanes of the mask that give the same word. PTX 6.0, floor sm_70.
     ///
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     pub unsafe fn match_any_b32(mask: u32, word: u32) -> u32 {
         let lanes: u32;
         // SAFETY: the caller promises the lanes.
@@ -89,7 +89,7 @@ device! {
     /// `match.any.sync.b64`: the lanes of the mask that give the same two words. PTX 6.0, floor sm_70.
     ///
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     pub unsafe fn match_any_b64(mask: u32, words: u64) -> u32 {
         let lanes: u32;
         // SAFETY: the caller promises the lanes.
@@ -103,7 +103,7 @@ device! {
     /// `match.all.sync.b32`: the mask if all of its lanes give the same word, else 0. PTX 6.0, floor sm_70.
     ///
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     pub unsafe fn match_all_b32(mask: u32, word: u32) -> u32 {
         let lanes: u32;
         // SAFETY: the caller promises the lanes.
@@ -117,7 +117,7 @@ device! {
     /// `match.all.sync.b64`: the mask if all of its lanes give the same two words, else 0. PTX 6.0, floor sm_70.
     ///
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     pub unsafe fn match_all_b64(mask: u32, words: u64) -> u32 {
         let lanes: u32;
         // SAFETY: the caller promises the lanes.
@@ -204,12 +204,12 @@ pub trait WarpShuffleValue: Copy + sealed::Sealed {
 /// A value that lanes compare.
 pub trait WarpMatchValue: Copy + sealed::Sealed {
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     #[doc(hidden)]
     unsafe fn any(self, mask: u32) -> u32;
 
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     #[doc(hidden)]
     unsafe fn all(self, mask: u32) -> u32;
 }
@@ -217,7 +217,7 @@ pub trait WarpMatchValue: Copy + sealed::Sealed {
 /// A value over which lanes reduce.
 pub trait WarpReduceValue: Copy + sealed::Sealed {
     /// # Safety
-    /// As of this module.
+    /// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
     #[doc(hidden)]
     unsafe fn reduce(self, mask: u32, op: WarpReductionOp) -> Self;
 }
@@ -361,7 +361,7 @@ exchanges! {
 /// The lanes of the mask that give the same value, bit by bit. Floor sm_70.
 ///
 /// # Safety
-/// As of this module.
+/// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
@@ -372,7 +372,7 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
 /// The mask, if all of its lanes give the same value, bit by bit. Floor sm_70.
 ///
 /// # Safety
-/// As of this module.
+/// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
@@ -384,7 +384,7 @@ pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u
 /// The values of the mask's lanes, combined. Floor sm_80.
 ///
 /// # Safety
-/// As of this module.
+/// All lanes of the mask execute the call, each with the same mask, and the mask has the bit of each.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
