@@ -105,7 +105,7 @@ struct Which {
     /// --machine, --explain and --json: every way to take its steps, the fastest first
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// The same
+    /// The stencil by its name, as an option
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     stencil: Option<String>,
     /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents, or a .toml file, a table

@@ -19,7 +19,7 @@ pub struct StencilArgs {
     /// stencil of that name in the file. Of `host run` also a .toml file with a system of fields
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// The same
+    /// The stencil by its name, as an option
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     stencil: Option<String>,
     /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents, the centre in the

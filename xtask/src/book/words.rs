@@ -8,8 +8,6 @@ const OPENINGS: [&str; 4] = ["The same", "Likewise", "Those of", "That of"];
 /// Words that no page has.
 const BANNED: [&str; 6] =
     ["likewise", "thereof", "hereby", "whosoever", "aforementioned", "nobody knows"];
-/// Doc comments that begin so, from before these words were banned. The number may only fall.
-const COMMENTS: usize = 203;
 
 /// The texts of a line that a reader sees as beginnings: the line, its cells, and its sentences.
 fn beginnings(line: &str) -> impl Iterator<Item = &str> {
@@ -65,6 +63,5 @@ fn doc_comments_stand_alone() {
             }
         }
     }
-    let number = found.len();
-    assert!(number <= COMMENTS, "{number} where {COMMENTS} were:\n{}", found.join("\n"));
+    assert!(found.is_empty(), "say by itself what an item is:\n{}", found.join("\n"));
 }
