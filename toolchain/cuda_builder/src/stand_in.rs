@@ -293,7 +293,7 @@ mod tests {
                         "target": "cfg(not(target_arch = \"nvptx64\"))",
                     })
                 ),
-                dependency("cuda_builder", json!("build"), json!({})),
+                dependency(BUILDER, json!("build"), json!({})),
                 dependency("cuda_sim", json!("dev"), json!({})),
             ]),
             json!([program("main"), {"kind": ["custom-build"], "src_path": "/w/build.rs"}]),
