@@ -60,7 +60,7 @@ impl Gpu {
     /// Opens the GPU that [`super::probe`] describes and takes the kernels for it.
     ///
     /// # Errors
-    /// Those of [`super::probe`], or no kernels run on it.
+    /// The errors of [`super::probe`]; or no kernels run on the GPU.
     pub fn open() -> Result<Self, Error> {
         Self::open_nth(0)
     }
@@ -68,7 +68,7 @@ impl Gpu {
     /// Opens the GPU of a number, counted as the driver does, and takes the kernels for it.
     ///
     /// # Errors
-    /// Those of [`super::probe`], or no kernels run on it, or there is no GPU of this number.
+    /// The errors of [`super::probe`]; or no kernels run on the GPU, or there is no GPU of this number.
     pub fn open_nth(number: usize) -> Result<Self, Error> {
         let device = nth_device(number)?;
         let info = describe(device)?;

@@ -52,7 +52,7 @@ macro_rules! functions {
 
             $(
                 /// # Safety
-                /// That of the driver's function of this name.
+                /// Keep the contract that the driver documents for the function of this name.
                 #[allow(non_snake_case, clippy::too_many_arguments)]
                 pub unsafe fn $name(&self, $($argument: $ty),*) -> Result<(), CallError> {
                     // SAFETY: as the caller promises.

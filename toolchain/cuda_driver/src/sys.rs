@@ -125,7 +125,7 @@ macro_rules! functions {
         /// It fails, or there is no driver, or none with this function.
         ///
         /// # Safety
-        /// That of the driver's function.
+        /// Keep the contract that the driver documents for this function.
         #[allow(non_snake_case, clippy::too_many_arguments)]
         $visibility unsafe fn $name($($argument: $ty),*) -> Result<(), CallError> {
             static KNOWN: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
