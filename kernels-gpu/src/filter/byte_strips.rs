@@ -69,7 +69,7 @@ pub struct Shape {
 
 impl Shape {
     /// Up to 3 × 3 weights.
-    pub const THREE: Self = Self { span: 3, words: 1, outputs: 4, registers: 96 };
+    pub const THREE: Self = Self { span: 3, words: 1, outputs: 4, registers: 104 };
     /// Up to 5 × 5 weights.
     pub const FIVE: Self = Self { span: 5, words: 2, outputs: 2, registers: 64 };
 
@@ -386,7 +386,7 @@ unsafe fn sum<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
 /// Launch with [`BLOCK`] threads, for each plane [`ByteStrips::blocks`] blocks of [`Shape::THREE`], along x first. `input` and `output` are
 /// different arrays of planes of the extents that `launch` has, which begin as it says; its tables have as many entries as
 /// [`ByteStrips::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as many weights.
-#[kernel(registers = 96)]
+#[kernel(registers = 104)]
 pub unsafe fn filter_byte_strips_3(input: *const u8, output: *mut u8, launch: ByteStrips) {
     // SAFETY: the launch is as this function's contract says.
     unsafe { sum::<3, 1, 4>(input, output, &launch) };

@@ -182,12 +182,14 @@ fn an_unaligned_copy_is_reported() {
 
 #[test]
 fn a_missing_wait_for_a_full_stage_is_reported() {
-    // Before the copy is issued, the bytes are unwritten; from then on, the wait is missing. A chain
-    // clears its rings: there the copy or the store comes late.
+    // Before the copy is issued, the bytes are unwritten, and the copy that comes later is a race with the read; from then on, the
+    // wait is missing. A chain clears its rings: there the copy or the store comes late.
     assert_reported!(in_sweep, NoFullWait,
-        FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
+        FaultKind::Unwritten(_) | FaultKind::Race { .. } | FaultKind::MissingWait { .. }
+            => ["shared::load_v2("]);
     assert_reported!(in_sweep_on_sm_80, NoFullWait,
-        FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
+        FaultKind::Unwritten(_) | FaultKind::Race { .. } | FaultKind::MissingWait { .. }
+            => ["shared::load_v2("]);
     assert_reported!(in_chain, NoFullWait,
         FaultKind::AmbiguousPhase { .. } => ["wait_empty("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
@@ -212,7 +214,8 @@ fn a_missing_wait_for_an_empty_stage_is_reported() {
 #[test]
 fn the_wrong_parity_is_reported() {
     assert_reported!(in_sweep, Parity,
-        FaultKind::Unwritten(_) | FaultKind::MissingWait { .. } => ["shared::load_v2("]);
+        FaultKind::Unwritten(_) | FaultKind::Race { .. } | FaultKind::MissingWait { .. }
+            => ["shared::load_v2("]);
     assert_reported!(in_chain, Parity,
         FaultKind::AmbiguousPhase { .. } => ["wait_empty("],
         FaultKind::Race { .. } | FaultKind::MissingWait { .. }
@@ -261,7 +264,7 @@ fn a_release_by_one_lane_for_its_warp_is_reported() {
 fn an_unannounced_copy_is_reported() {
     assert_reported!(in_sweep, NoAnnouncement,
         FaultKind::Unannounced { .. } => ["copy::bulk("],
-        FaultKind::Unwritten(_) => ["shared::load_v2("],
+        FaultKind::Unwritten(_) | FaultKind::Race { .. } => ["shared::load_v2("],
         FaultKind::Deadlock { .. } => ["ring.wait_full("]);
     assert_reported!(in_sweep_on_sm_80, NoAnnouncement,
         FaultKind::Deadlock { .. } => ["ring.wait_full("]);
