@@ -71,7 +71,7 @@ impl Shape {
     /// Up to 3 × 3 weights.
     pub const THREE: Self = Self { span: 3, words: 1, outputs: 4, registers: 104 };
     /// Up to 5 × 5 weights.
-    pub const FIVE: Self = Self { span: 5, words: 2, outputs: 2, registers: 64 };
+    pub const FIVE: Self = Self { span: 5, words: 2, outputs: 2, registers: 80 };
 
     /// Columns of a block.
     #[inline(always)]
@@ -399,7 +399,7 @@ pub unsafe fn filter_byte_strips_3(input: *const u8, output: *mut u8, launch: By
 /// and `output` are different arrays of planes of the extents that `launch` has, which begin as it says. Its tables have
 /// as many entries as [`ByteStrips::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as
 /// many weights.
-#[kernel(registers = 64)]
+#[kernel(registers = 80)]
 pub unsafe fn filter_byte_strips_5(input: *const u8, output: *mut u8, launch: ByteStrips) {
     // SAFETY: the launch is as this function's contract says.
     unsafe { sum::<5, 2, 2>(input, output, &launch) };

@@ -373,7 +373,7 @@ kernels! {
     filter_line_strips_3: 3, 64;
     filter_line_strips_5: 5, 64;
     filter_line_strips_7: 7, 72;
-    filter_line_strips_9: 9, 72;
+    filter_line_strips_9: 9, 80;
     filter_line_strips_11: 11, 96;
     filter_line_strips_13: 13, 96;
     filter_line_strips_15: 15, 128;
