@@ -5,7 +5,7 @@
 //! A thread goes down the rows of a strip, with outputs side by side: it loads the words of each row once, with one word to either
 //! side, and adds them to the sums of all rows of outputs that read them.
 
-use super::OUTSIDE;
+use super::{OUTSIDE, row_place};
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
@@ -119,18 +119,6 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Where the next row lies, or [`OUTSIDE`].
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn place(&self) -> u32 {
-        let row = self.row.wrapping_add_signed(self.launch.first);
-        if row < self.launch.ny {
-            return row;
-        }
-        // SAFETY: the table has it.
-        unsafe { global::load_constant(self.launch.rows.wrapping_add(self.row as usize)) }
-    }
-
     /// The words of the next row that the outputs read; where all that a block reads is `INSIDE` the array, nothing is asked for.
     #[inline(always)]
     #[track_caller]
@@ -143,7 +131,7 @@ impl Part<'_> {
                 self.next = self.next.wrapping_add(self.launch.nx as usize);
                 return words;
             }
-            let row = self.place();
+            let row = row_place(self.launch.rows, self.row, self.launch.first, self.launch.ny);
             self.row += 1;
             if row == OUTSIDE {
                 return words;

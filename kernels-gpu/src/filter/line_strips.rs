@@ -3,7 +3,7 @@
 //! loads each row once, and adds it to the sums along y of all rows that read it, which are in registers. Each row of these that
 //! is whole goes through shared memory, where sums along x read it. The weights are parameters, which instructions read as constants.
 
-use super::{GROUP, OUTSIDE};
+use super::{GROUP, OUTSIDE, row_place};
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
@@ -105,18 +105,6 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Where the next row lies, or [`OUTSIDE`].
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn place_of_row(&self) -> u32 {
-        let row = self.row.wrapping_add_signed(self.launch.first);
-        if row < self.launch.ny {
-            return row;
-        }
-        // SAFETY: the table has it.
-        unsafe { global::load_constant(self.launch.rows.wrapping_add(self.row as usize)) }
-    }
-
     /// Where a column lies, or [`OUTSIDE`].
     #[inline(always)]
     #[track_caller]
@@ -138,7 +126,7 @@ impl Part<'_> {
                 self.next = next.wrapping_add(self.launch.nx as usize);
                 return global::load_v4(next.cast()).map(f32::from_bits);
             }
-            let row = self.place_of_row();
+            let row = row_place(self.launch.rows, self.row, self.launch.first, self.launch.ny);
             self.row += 1;
             if row == OUTSIDE {
                 return values;

@@ -294,6 +294,23 @@ impl<V: Number, const OWN: bool> Part<'_, V, OWN> {
     }
 }
 
+/// Where a row lies that is an entry of a table of rows, or [`OUTSIDE`]. The first entry is the row `first` of the array; rows in the
+/// array, of which there are `ny`, are not looked up.
+///
+/// # Safety
+/// The table has the entry.
+#[inline(always)]
+#[track_caller]
+unsafe fn row_place(rows: *const u32, entry: u32, first: i32, ny: u32) -> u32 {
+    // A row before the first one is a large number.
+    let row = entry.wrapping_add_signed(first);
+    if row < ny {
+        return row;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { global::load_constant(rows.wrapping_add(entry as usize)) }
+}
+
 /// Values of a column, on their way: of [`OUTPUTS`] rows.
 struct Coming<V: Number> {
     bits: [V::Bits; OUTPUTS as usize],

@@ -3,7 +3,7 @@
 //! it loads each row once, and adds it to the sums of all rows of outputs that read it. The weights are parameters, which
 //! instructions read as constants.
 
-use super::{GROUP, OUTSIDE};
+use super::{GROUP, OUTSIDE, row_place};
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
@@ -91,18 +91,6 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Where the next row lies, or [`OUTSIDE`].
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn place(&self) -> u32 {
-        let row = self.row.wrapping_add_signed(self.launch.first[0]);
-        if row < self.launch.ny {
-            return row;
-        }
-        // SAFETY: the table has it.
-        unsafe { global::load_constant(self.launch.rows.wrapping_add(self.row as usize)) }
-    }
-
     /// The values of the next row that the outputs read; where all that a block reads is `INSIDE` the array, nothing is asked for.
     #[inline(always)]
     #[track_caller]
@@ -115,7 +103,7 @@ impl Part<'_> {
                 self.next = self.next.wrapping_add(self.launch.nx as usize);
                 return window;
             }
-            let row = self.place();
+            let row = row_place(self.launch.rows, self.row, self.launch.first[0], self.launch.ny);
             self.row += 1;
             if row == OUTSIDE {
                 return window;
