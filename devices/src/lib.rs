@@ -5,6 +5,7 @@
 //! All `unsafe` of this crate is in [`cuda`], but for one block of [`Emulator`], which calls kernels, and one
 //! implementation in `generated`, which names the kernel that is written for a system of fields.
 
+mod carried;
 mod code;
 pub mod cuda;
 mod emulator;
@@ -21,6 +22,7 @@ mod packing;
 pub mod plane;
 mod wait;
 
+pub use carried::Carried;
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
 pub use cuda::{DeviceArray, DeviceBytes, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
 pub use cuda::{Nccl, nccl_id, nccl_version, reaches};

@@ -70,7 +70,7 @@ enum Value {
     /// A number or an expression.
     Text(String),
     Grid(Arc<Grid>),
-    /// What fields begin with, of an array in the memory of a GPU.
+    /// Of an array in the memory of a GPU.
     OnDevice(Arc<DeviceStart>),
 }
 
@@ -128,8 +128,8 @@ impl Recipe {
         for (what, name, values) in all {
             let found = WHATS.iter().find(|(known, _)| *known == what);
             let &(_, what) = found.expect("what the package itself gives");
-            let is_of_field = matches!(what, What::Start | What::Before);
-            let values = values.iter().map(|value| Value::read(value, is_of_field));
+            let may_stay = matches!(what, What::Start | What::Before | What::Coefficient);
+            let values = values.iter().map(|value| Value::read(value, may_stay));
             let values = values.collect::<PyResult<_>>()?;
             own.give(Given { what, name, values });
         }
@@ -259,15 +259,15 @@ impl Given {
 }
 
 impl Value {
-    /// An array of a GPU stays there, if a field begins with it and there is room for a copy.
-    fn read(value: &Bound<'_, PyAny>, is_of_field: bool) -> PyResult<Self> {
+    /// An array of a GPU stays there, if it is of a field or a coefficient and there is room for a copy.
+    fn read(value: &Bound<'_, PyAny>, may_stay: bool) -> PyResult<Self> {
         if let Ok(text) = value.extract::<String>() {
             return Ok(Self::Text(text));
         }
         match arrays::ArrayInput::read(value)? {
             arrays::ArrayInput::Host(array) => Ok(Self::Grid(array.grid()?.into())),
             arrays::ArrayInput::Array(ImportedArray { array, capsule }) => {
-                let read = move |_| match is_of_field.then(|| DeviceStart::new(&array)) {
+                let read = move |_| match may_stay.then(|| DeviceStart::new(&array)) {
                     Some(Ok(own)) => Ok(Self::OnDevice(own.into())),
                     _ => Ok(Self::Grid(DeviceArray::download(&array)?.into())),
                 };

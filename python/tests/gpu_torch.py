@@ -404,6 +404,67 @@ def starts_of_systems(torch):
         assert took <= 1.1 * took_of_host, f"what '{rule}' begins with goes through the host"
 
 
+def coefficients_of_systems(torch):
+    """Coefficients of systems from tensors of the GPU: with the bits of arrays of the host, not by way of it, and looked at there."""
+    stencils = {"laplace": {"derivative": "laplace", "order": 2}, "slope": {"derivative": "x", "order": 2}}
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        kept, (ny, nx) = str(dtype)[6:], (310, 403)
+        host = lambda each: each.float().cpu().numpy() if dtype == torch.bfloat16 else each.cpu().numpy()
+        a, b, u = (torch.rand(ny, nx + 5, device="cuda").to(dtype)[:, :nx] for _ in range(3))
+        mask = (torch.rand(ny, nx, device="cuda") > 0.9).to(dtype)
+        # Read where it is, around points, by a start, beside kept points, beside periodic sides.
+        for rule, more in (
+            ("u + 0.1*a*laplace(u)", {}),
+            ("u + 0.1*slope(a)*slope(u) + 0.01*b*laplace(u)", {"start": "2*b"}),
+            ("u + 0.1*a*laplace(u)*b", {"start": u, "keep": mask}),
+            ("u + 0.1*slope(a)*u", {"boundary": "periodic"}),
+        ):
+            def made(move):
+                field = {"start": u, "next": rule} | more
+                field = {name: each if isinstance(each, str) else move(each) for name, each in field.items()}
+                coefficients = {name: move(each) for name, each in (("a", a), ("b", b)) if name in rule.replace("slope", "").replace("laplace", "")}
+                return stencil.System(
+                    {"stencils": stencils, "coefficients": coefficients, "fields": {"u": field}}, size=(ny, nx), dtype=kept, engine="cuda"
+                )
+
+            there, here = made(lambda each: each.clone()), made(host)
+            for own in (there, here):
+                own.step(1), own.step(18)
+            for own in (there, there.copy(), pickle.loads(pickle.dumps(there))):
+                np.testing.assert_array_equal(own.field(), here.field(), err_msg=f"{kept} {rule}")
+            for bad in (float("nan"), float("inf")):
+                wrong = a.clone()
+                wrong[111, 222] = bad
+                try:
+                    made(lambda each: wrong if each is a else each)
+                except stencil.NotFiniteError as refused:
+                    assert "(111, 222)" in str(refused), refused
+                else:
+                    assert "(a)" not in rule and "*a*" not in rule, "a value that is not finite is taken"
+    ok("torch: coefficients of systems are values of the GPU, with the same bits, and are looked at")
+    of = lambda a: stencil.System({"coefficients": {"a": a}, "fields": {"u": {"start": 0, "next": "u*a/9 + a"}}}, dtype="f32", engine="cuda")
+    there = torch.rand(16384, 16384, device="cuda")
+    expected = of(there.cpu().numpy())
+    expected.step(1)
+    expected = expected.field("u")
+    torch.cuda.empty_cache()
+    free, _ = torch.cuda.mem_get_info()
+    # Three arrays of the system, and room for none beside them.
+    others = torch.empty(int(free - 3.6 * there.nbytes), dtype=torch.uint8, device="cuda")
+    full = of(there)
+    full.step(1)
+    np.testing.assert_array_equal(full.field("u"), expected)
+    del full, others, there
+    torch.cuda.empty_cache()
+    ok("torch: copies of coefficients leave the GPU where the room is needed")
+    there = torch.rand(8192, 8192, device="cuda")
+    here = there.cpu().numpy()
+    of(there).step(1), of(here).step(1)
+    took, took_of_host = seconds(lambda: of(there).step(1)), seconds(lambda: of(here).step(1))
+    print(f"a system with a coefficient and a step, 8192²: {1e3 * took:.1f} ms with a tensor, {1e3 * took_of_host:.1f} with an array of numpy")
+    assert took <= 1.1 * took_of_host, "a coefficient goes through the host"
+
+
 def gradients_of_torch(_):
     """`stencil.torch.run` of tensors of the GPU beside that of the engine `cpu`."""
     try:
@@ -494,6 +555,7 @@ def objects(driver):
     took = seconds(lambda: there.parameters.__setitem__("r", 2))
     fields_of_systems(torch)
     starts_of_systems(torch)
+    coefficients_of_systems(torch)
     print(f"a parameter of it set: {1e3 * took:.2f} ms")
 
 

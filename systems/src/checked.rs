@@ -572,7 +572,7 @@ impl System {
             StartText::OnDevice(given) => {
                 let is_as_stored =
                     given.shape() == self.shape && given.dtype() == self.dtype.stored();
-                if is_as_stored && purpose == Purpose::StartOfField {
+                if is_as_stored && matches!(purpose, Purpose::StartOfField | Purpose::Start) {
                     return Ok(Start::OnDevice(Arc::clone(given)));
                 }
                 given.grid()?

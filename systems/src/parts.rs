@@ -101,7 +101,7 @@ pub enum Start {
     Expression(Node),
     /// As they are stored, and what that made of them.
     Values(Arc<Grid>, Losses),
-    /// Values of a field as they are stored, in the memory of a GPU.
+    /// Values of a field or a coefficient as they are stored, in the memory of a GPU.
     OnDevice(Arc<DeviceStart>),
 }
 

@@ -220,7 +220,11 @@ impl evaluate::Values for Received<'_> {
             Array::Field { field, .. } => self.values[self.numbers[&(field, index)]],
             Array::Coefficient(coefficient) => match &self.system.coefficients[coefficient].start {
                 Start::Values(grid, _) => grid.get(index),
-                Start::OnDevice(_) => unreachable!("coefficients are in this machine's memory"),
+                Start::OnDevice(given) => match given.grid() {
+                    Ok(grid) => grid.get(index),
+                    // The session, which reads the same memory, says why.
+                    Err(_) => f64::NAN,
+                },
                 Start::Expression(node) => {
                     let point = one_point(self.system.shape, index).low;
                     let start = Evaluator::new(self.system, Plain, self, 0.0);

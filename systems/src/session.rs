@@ -72,6 +72,19 @@ pub trait StepSession: Session {
         Ok(false)
     }
 
+    /// Takes the values of a coefficient as [`StepSession::take_array`] takes those of a field. Where it returns false they may
+    /// have been written all the same: then the session is of no more use.
+    ///
+    /// # Errors
+    /// The device refuses.
+    fn take_coefficient(
+        &mut self,
+        _coefficient: usize,
+        _from: &DeviceArray,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// A copy of an array in the memory of the device, for others, if all values are known to be finite. None where that is not
     /// done without this machine's memory.
     ///

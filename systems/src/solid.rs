@@ -113,7 +113,7 @@ impl System {
                 evaluator.at(node, one_point(self.shape, index).low) != 0.0
             }
             Start::Values(grid, _) => grid.get(index) != 0.0,
-            Start::OnDevice(_) => unreachable!("coefficients are in this machine's memory"),
+            Start::OnDevice(_) => unreachable!("solid points are in this machine's memory"),
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The values that a system starts with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -38,7 +38,7 @@ impl StartValues {
         step: usize,
         arrays: Vec<(ArrayName, Grid)>,
     ) -> Result<Self, Error> {
-        let known = Known::of(system)?;
+        let known = Known::of(system, false)?;
         let mut arrays: BTreeMap<_, _> =
             arrays.into_iter().map(|(name, grid)| ((name.field, name.level), grid)).collect();
         let mut take = |field: &Field, level: usize| {
@@ -62,7 +62,7 @@ impl StartValues {
     /// # Errors
     /// As [`StartValues::new`].
     pub fn coefficients(system: &System) -> Result<Vec<Arc<Grid>>, Error> {
-        Ok(Known::of(system)?.coefficients)
+        Ok(Known::of(system, false)?.coefficients)
     }
 
     /// The start of a system.
@@ -70,16 +70,17 @@ impl StartValues {
     /// # Errors
     /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
     pub fn new(system: &System) -> Result<Self, Error> {
-        Self::of(system, Known::of(system)?)
+        Self::of(system, Known::of(system, false)?)
     }
 
-    /// The start of a system, but grids of no values for fields that lie on a GPU, and for zeros: whoever takes it copies the former
-    /// there, into arrays that are zeros.
+    /// The start of a system, but grids of no values for fields and coefficients that lie on a GPU, and for zeros: whoever takes
+    /// it copies the former there, into arrays that are zeros. A coefficient that a start reads has its values
+    /// ([`read_by_starts`]).
     ///
     /// # Errors
     /// As [`StartValues::new`].
     pub fn beside_device(system: &System) -> Result<Self, Error> {
-        Self::of(system, Known { leaves_out: true, ..Known::of(system)? })
+        Self::of(system, Known::of(system, true)?)
     }
 
     fn of(system: &System, known: Known) -> Result<Self, Error> {
@@ -179,6 +180,24 @@ impl System {
     }
 }
 
+/// The coefficients that have to be in this machine's memory: expressions of starts and of other coefficients read them, or they
+/// say which points keep their values or are solid.
+pub fn read_by_starts(system: &System) -> BTreeSet<usize> {
+    let kept = system.fields.iter().filter_map(|field| field.kept);
+    let mut read: BTreeSet<usize> = kept.chain(system.solid).collect();
+    let fields = system.fields.iter().flat_map(|field| field.before.iter().chain([&field.start]));
+    for start in fields.chain(system.coefficients.iter().map(|own| &own.start)) {
+        if let Start::Expression(node) = start {
+            node.visit(&mut |part| {
+                if let Node::Read(Array::Coefficient(coefficient)) = part {
+                    read.insert(*coefficient);
+                }
+            });
+        }
+    }
+    read
+}
+
 /// What is known so far.
 #[derive(Default)]
 struct Known {
@@ -189,14 +208,17 @@ struct Known {
 }
 
 impl Known {
-    /// All coefficients.
-    fn of(system: &System) -> Result<Self, Error> {
-        let mut known = Self::default();
-        for Coefficient { name, start, .. } in &system.coefficients {
+    /// All coefficients; where fields are left out, those that lie on a GPU are, too, unless a start reads them.
+    fn of(system: &System, leaves_out: bool) -> Result<Self, Error> {
+        let mut known = Self { leaves_out, ..Self::default() };
+        let read = if leaves_out { read_by_starts(system) } else { BTreeSet::new() };
+        for (number, Coefficient { name, start, .. }) in system.coefficients.iter().enumerate() {
+            known.leaves_out = leaves_out && !read.contains(&number);
             let (grid, losses) = known.grid(system, start, 0, name)?;
             known.coefficients.push(grid);
             known.rounded.extend(losses.told(name, system.shape, system.dtype));
         }
+        known.leaves_out = leaves_out;
         Ok(known)
     }
 

@@ -14,9 +14,9 @@ mod modules;
 mod order;
 mod strides;
 
-pub use modules::entry;
 mod nccl;
 
+use super::carried::Carried;
 use super::executor::{Device, Sharing};
 use super::fetch::Fetch;
 use super::info::{describe, nth_device};
@@ -73,8 +73,8 @@ impl Gpu {
         let device = nth_device(number)?;
         let info = describe(device)?;
         let code = code_for(info.compute_capability)?;
-        let carried = (None, Some(code.chip));
-        Self::with_kernels((number, device), info, vec![code.ptx()], carried)
+        let carried = (Some(code), Some(code.chip));
+        Self::with_kernels((number, device), info, None, carried)
     }
 
     /// Opens this GPU again, with a second stream, whose work goes before the work of this one's stream.
@@ -97,7 +97,7 @@ impl Gpu {
         let device = nth_device(number)?;
         let info = describe(device)?;
         let carried = (code_for(info.compute_capability).ok(), None);
-        Self::with_kernels((number, device), info, vec![ptx.to_owned()], carried)
+        Self::with_kernels((number, device), info, Some(ptx.to_owned()), carried)
     }
 
     /// The GPU of that number, with other kernels beside those that this program carries.
@@ -109,17 +109,18 @@ impl Gpu {
         let info = describe(device)?;
         let code = code_for(info.compute_capability)?;
         let carried = (Some(code), Some(code.chip));
-        Self::with_kernels((number, device), info, vec![ptx.to_owned()], carried)
+        Self::with_kernels((number, device), info, Some(ptx.to_owned()), carried)
     }
 
     fn with_kernels(
         (number, device): (usize, cuda_driver::Device),
         info: DeviceInfo,
-        ptx: Vec<String>,
+        ptx: Option<String>,
         (carried, chip): (Option<Code>, Option<Chip>),
     ) -> Result<Self, Error> {
         let context = Context::new(device).map_err(failed("open a context"))?;
         let stream = Stream::new(0).map_err(failed("open a stream"))?;
+        let carried = carried.map(Carried::new);
         let modules = Modules::new(ptx, carried, info.shared_bytes_per_block);
         let (fetcher, watch) = (OnceCell::new(), OnceCell::new());
         let stream = Rc::new(stream);

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernels, each a module of its own, so that the driver translates only those that run: all of
+//! Kernels, each a module of its own, so that the driver translates only those that run: all of
 //! them take it some ten seconds, one takes a fraction of a second.
 
+use super::super::carried::{Carried, entry};
 use super::super::failed;
 use cuda_driver::{Function, Loaded};
 use problem::Error;
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use cuda_driver::Code;
-
-/// The kernels of some PTX, translated when they are first asked for.
+/// The kernels of some PTX, and those that this program carries, translated when they are first asked for.
 pub struct Modules {
-    ptx: Vec<String>,
-    /// Kernels that this program carries, unpacked when one of them is asked for that none of the others is.
-    carried: Option<Code>,
-    unpacked: OnceCell<String>,
+    ptx: Option<String>,
+    /// Asked for what the PTX does not have.
+    carried: Option<Carried>,
     /// Shared memory, in bytes, that one block can ask for.
     most_shared_bytes: u32,
     /// By name; never removed before the end.
@@ -24,15 +22,8 @@ pub struct Modules {
 
 impl Modules {
     /// None of them translated yet.
-    pub fn new(ptx: Vec<String>, carried: Option<Code>, most_shared_bytes: u32) -> Self {
-        let (unpacked, loaded) = Default::default();
-        Self { ptx, carried, unpacked, most_shared_bytes, loaded }
-    }
-
-    /// The PTX of a kernel.
-    fn of_carried(&self, name: &str) -> Option<String> {
-        let carried = self.carried?;
-        entry(self.unpacked.get_or_init(|| carried.ptx()), name)
+    pub fn new(ptx: Option<String>, carried: Option<Carried>, most_shared_bytes: u32) -> Self {
+        Self { ptx, carried, most_shared_bytes, loaded: RefCell::default() }
     }
 
     /// A kernel by its name. Needs a current context. Its launches may take all shared memory of a block:
@@ -44,8 +35,8 @@ impl Modules {
     pub fn function(&self, name: &str) -> Result<Function<'_>, Error> {
         let mut loaded = self.loaded.borrow_mut();
         if !loaded.contains_key(name) {
-            let ptx = self.ptx.iter().find_map(|ptx| entry(ptx, name));
-            let ptx = ptx.or_else(|| self.of_carried(name));
+            let own = self.ptx.as_ref().and_then(|ptx| entry(ptx, name)).map(Into::into);
+            let ptx = own.or_else(|| self.carried.as_ref()?.kernel(name));
             let ptx =
                 ptx.ok_or_else(|| failed(&format!("find the kernel {name}"))("there is none"))?;
             let module = Loaded::new(&ptx, kernels_gpu::MOST_REGISTERS);
@@ -58,40 +49,5 @@ impl Modules {
         // SAFETY: the box is neither dropped nor moved out of before `self` is dropped.
         let module: &Loaded = unsafe { &*std::ptr::from_ref::<Loaded>(&loaded[name]) };
         module.function(name).map_err(failed("find a kernel"))
-    }
-}
-
-/// A PTX with only this kernel: what comes before all kernels, and the kernel. Ours call no functions.
-pub fn entry(ptx: &str, name: &str) -> Option<String> {
-    const ENTRY: &str = ".visible .entry ";
-    let header = &ptx[..ptx.find(ENTRY)?];
-    let start = ptx.find(&format!("{ENTRY}{name}("))?;
-    let body = &ptx[start..];
-    let end = body[ENTRY.len()..].find(ENTRY).map_or(body.len(), |next| ENTRY.len() + next);
-    Some(format!("{header}{}", &body[..end]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::entry;
-
-    const PTX: &str = "\
-.version 8.6
-.extern .shared .align 128 .b8 dynamic_shared[];
-.visible .entry sweep_r1(
-) { ret; }
-.visible .entry sweep_r10(
-) { trap; }
-";
-
-    #[test]
-    fn a_kernel_is_taken_with_what_all_need_and_nothing_else() {
-        let header = ".version 8.6\n.extern .shared .align 128 .b8 dynamic_shared[];\n";
-        let first = format!("{header}.visible .entry sweep_r1(\n) {{ ret; }}\n");
-        assert_eq!(entry(PTX, "sweep_r1"), Some(first));
-        let last = format!("{header}.visible .entry sweep_r10(\n) {{ trap; }}\n");
-        assert_eq!(entry(PTX, "sweep_r10"), Some(last));
-        assert_eq!(entry(PTX, "sweep"), None);
-        assert_eq!(entry("", "sweep"), None);
     }
 }

@@ -7,10 +7,9 @@ use std::time::Duration;
 use super::kernel::Kernel;
 use super::sweep::FinishedSweep;
 use super::target::Target;
-use compute::device::cuda::entry;
 use compute::device::generated::{Addresses, MOST_ADDRESSES, call};
 use compute::device::{
-    Device, Elsewhere, Gpu, Launch, Look, Memory, Order, Packing, Rows, code_for, first,
+    Carried, Device, Elsewhere, Gpu, Launch, Look, Memory, Order, Packing, Rows, code_for, first,
 };
 use compute::engine::fft::on_gpu::solve;
 use compute::engine::fft::solve::Solve;
@@ -69,8 +68,8 @@ impl OnDevice {
     /// # Errors
     /// As [`OnDevice::open`]; this program has no kernels for it.
     pub fn with_sweep(kernel: &Kernel, sweep: &FinishedSweep) -> Result<Self, Error> {
-        let compiled = code_for(first()?.compute_capability)?.ptx();
-        let text = with_sweep(&compiled, kernel, sweep);
+        let carried = Carried::new(code_for(first()?.compute_capability)?);
+        let text = with_sweep(&carried, kernel, sweep);
         Ok(Self::on(Gpu::open_with(0, &text)?))
     }
 }
@@ -101,9 +100,9 @@ impl Packing for Arrays<'_> {
 }
 
 /// A kernel beside that of a sweep from the PTX that this program carries, with the system's instructions.
-pub fn with_sweep(compiled: &str, kernel: &Kernel, sweep: &FinishedSweep) -> String {
+pub fn with_sweep(carried: &Carried, kernel: &Kernel, sweep: &FinishedSweep) -> String {
     let name = sweep.kernel.entry.name();
-    let text = entry(compiled, name).expect("a kernel of this program");
+    let text = carried.kernel(name).expect("a kernel of this program");
     kernel.beside(&spliced(&text, |names| sweep.finish.of(name, names)), &sweep.finish)
 }
 

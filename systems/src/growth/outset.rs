@@ -49,6 +49,11 @@ impl Outset {
         Self { values: vec![1.0; system.fields.len()], places, rounded: Vec::new() }
     }
 
+    /// Of values that lie on a GPU: how they can grow is unknown.
+    pub fn of_unknown(beginning: &StartValues) -> Self {
+        Self { rounded: beginning.rounded.clone(), ..Self::default() }
+    }
+
     /// Forgets the values, which were changed since: how they can grow is unknown from now on.
     pub fn forget_values(&mut self) {
         self.values.clear();

@@ -150,7 +150,7 @@ impl SystemSimulation {
     /// As [`SystemSimulation::on`]; [`Error::Split`]: ranks cannot share it.
     pub fn asked(system: &System, asked: &Asked) -> Result<Self, Error> {
         let on_device = match asked.inputs.is_empty() {
-            true => on_device::levels(system),
+            true => on_device::arrays(system),
             false => Vec::new(),
         };
         let beginning = || StartValues::with(system, &asked.inputs);
@@ -207,8 +207,7 @@ impl SystemSimulation {
         let is_launched = chosen.way.launch.is_some() && engine != EngineRequest::Emulate;
         if is_launched && !on_device.is_empty() {
             let values = StartValues::beside_device(system)?;
-            let mut beside = Outset::of(system, &values);
-            beside.forget_values();
+            let beside = Outset::of_unknown(&values);
             let counted = system.with_sources_that_count(&values);
             let begun = chosen.open(counted, values).and_then(|mut session| {
                 Ok(on_device::take(&mut *session, on_device)?.then_some(session))

@@ -143,6 +143,16 @@ impl<T: Target> StepSession for OnTarget<T> {
         })
     }
 
+    fn take_coefficient(&mut self, coefficient: usize, from: &DeviceArray) -> Result<bool, Error> {
+        if self.ghosts.is_some() {
+            return Ok(false);
+        }
+        let dtype = self.system.dtype;
+        let whole = rows(&self.kernel.geometry, dtype, Region::whole(self.system.shape));
+        let own = self.coefficients[coefficient];
+        Ok(self.target.take(from.lies(), own, whole)? && self.target.knows_finite(own, dtype)?)
+    }
+
     fn give_array(&mut self, array: usize) -> Result<Option<DeviceGrid>, Error> {
         let array = self.array(self.system.numbered()[array]);
         let (shape, dtype) = (self.system.shape, self.system.dtype);

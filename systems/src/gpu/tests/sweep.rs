@@ -27,7 +27,7 @@ use crate::gpu::target::Target;
 use crate::start::StartValues;
 use crate::{Description, FieldText, SystemSimulation};
 use compute::device::generated::MOST_ADDRESSES;
-use compute::device::{Chip, Device, Emulator, Launch, Order, Rows, embedded};
+use compute::device::{Carried, Chip, Device, Emulator, Launch, Order, Rows, embedded};
 use problem::{Dtype, Error};
 use transform::{Stencil, Tap};
 
@@ -301,7 +301,7 @@ fn sweeps_are_assembled_without_spills() {
         println!("this program has no kernels for sm_90: nothing is assembled");
         return;
     };
-    let compiled = code.ptx();
+    let compiled = Carried::new(code);
     let drawn = (0..cases(6)).map(|seed| (format!("seed {seed}"), draw(seed)));
     let built_in = find("larger-than-life").expect("a built-in system");
     let built_in = Description::parse(built_in.name, built_in.text).unwrap();
