@@ -440,7 +440,7 @@ def coefficients_of_systems(torch):
                 except stencil.NotFiniteError as refused:
                     assert "(111, 222)" in str(refused), refused
                 else:
-                    assert "(a)" not in rule and "*a*" not in rule, "a value that is not finite is taken"
+                    raise AssertionError("a value that is not finite is taken")
     ok("torch: coefficients of systems are values of the GPU, with the same bits, and are looked at")
     of = lambda a: stencil.System({"coefficients": {"a": a}, "fields": {"u": {"start": 0, "next": "u*a/9 + a"}}}, dtype="f32", engine="cuda")
     there = torch.rand(16384, 16384, device="cuda")

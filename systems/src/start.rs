@@ -89,11 +89,7 @@ impl StartValues {
                 let given = level.checked_sub(1).and_then(|before| field.before.get(before));
                 let start = given.unwrap_or(&field.start);
                 let (grid, _) = known.grid(system, start, level, &field.name)?;
-                // What is given at solid points does not count. Values of expressions were looked at.
-                if system.solid.is_none() && !matches!(start, Start::Expression(_)) {
-                    let here = |position| format!("{position} of '{}'", field.name);
-                    check_finite(&grid, system.dtype, here)?;
-                }
+                check_given(system, start, &grid, &field.name)?;
                 Ok(grid)
             };
             (0..field.levels).map(level).collect::<Result<Vec<_>, Error>>()
@@ -198,6 +194,15 @@ pub fn read_by_starts(system: &System) -> BTreeSet<usize> {
     read
 }
 
+/// Checks values that were given to be finite. What is given at solid points does not count. Values of expressions were looked at
+/// when they were computed.
+fn check_given(system: &System, start: &Start, grid: &Grid, name: &str) -> Result<(), Error> {
+    if system.solid.is_some() || matches!(start, Start::Expression(_)) {
+        return Ok(());
+    }
+    check_finite(grid, system.dtype, |position| format!("{position} of '{name}'"))
+}
+
 /// What is known so far.
 #[derive(Default)]
 struct Known {
@@ -215,6 +220,7 @@ impl Known {
         for (number, Coefficient { name, start, .. }) in system.coefficients.iter().enumerate() {
             known.leaves_out = leaves_out && !read.contains(&number);
             let (grid, losses) = known.grid(system, start, 0, name)?;
+            check_given(system, start, &grid, name)?;
             known.coefficients.push(grid);
             known.rounded.extend(losses.told(name, system.shape, system.dtype));
         }
