@@ -11,10 +11,10 @@ use crate::start_on_device::DeviceStart;
 use problem::Error;
 
 /// The number of an array of a session, and what it begins with.
-pub type OnDevice = (usize, Arc<DeviceStart>);
+pub type DeviceArrayStart = (usize, Arc<DeviceStart>);
 
 /// The levels of fields that begin with values on a GPU; none where walls say something of them, too.
-pub fn levels(system: &System) -> Vec<OnDevice> {
+pub fn levels(system: &System) -> Vec<DeviceArrayStart> {
     if system.solid.is_some() {
         return Vec::new();
     }
@@ -33,7 +33,7 @@ pub fn levels(system: &System) -> Vec<OnDevice> {
 }
 
 /// Gives arrays of a session these values; false where one is not finite, lies on another GPU, or has left it. Then it has to begin anew.
-pub fn take(session: &mut dyn StepSession, arrays: &[OnDevice]) -> Result<bool, Error> {
+pub fn take(session: &mut dyn StepSession, arrays: &[DeviceArrayStart]) -> Result<bool, Error> {
     for (number, given) in arrays {
         let Some(own) = given.on_device() else { return Ok(false) };
         if !session.take_array(*number, &own.array())? {
@@ -44,6 +44,6 @@ pub fn take(session: &mut dyn StepSession, arrays: &[OnDevice]) -> Result<bool, 
 }
 
 /// Frees the memory that they take there.
-pub fn leave(arrays: &[OnDevice]) -> Result<(), Error> {
+pub fn leave(arrays: &[DeviceArrayStart]) -> Result<(), Error> {
     arrays.iter().try_for_each(|(_, given)| given.leave_device())
 }
