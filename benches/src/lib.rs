@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Benchmarks of host code and GPU kernels, what the GPU harnesses share, the comparison with Devito, the page of
-//! speeds, that of the criteria by which a unit is chosen, that of the steps from which jumps are faster, and that of many
-//! GPUs.
+//! Benchmarks of host code and GPU kernels, with what the GPU harnesses share and the comparison with Devito. Pages
+//! that are made of records: speeds, the criteria by which a unit is chosen, the number of steps from which jumps are
+//! faster, and many GPUs.
 
 pub mod commands;
 pub mod criteria;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use stencil::bench::{Measurement, Mode, Origin, Results, Row, Workload, json};
+use stencil::bench::{DepthMode, Measurement, Origin, Results, Row, Workload, json};
 use stencil::engine::EngineRequest;
 use stencil::{Dtype, Shape};
 
@@ -141,7 +141,7 @@ impl Records {
         &self,
         (workload, shape): (&Workload, Shape),
         dtype: Dtype,
-        mode: Mode,
+        mode: DepthMode,
     ) -> Option<&Measurement> {
         let mut rows = self.taken();
         let row = rows.find(|row| {

@@ -7,7 +7,7 @@ mod current;
 use std::fs;
 use std::path::Path;
 
-use benches::criteria::{COMMAND, MEASUREMENTS, PAGE, PICTURE, Report, generate};
+use benches::criteria::{COMMAND, CriteriaPage, MEASUREMENTS, PAGE, PICTURE, generate};
 use current::{is_current, root};
 use tempfile::TempDir;
 
@@ -21,7 +21,7 @@ fn the_page_and_its_picture_are_those_of_the_measurements() {
 const HEADER: &str = "stencil,shape,dtype,boundary,engine,kernel,fuse,chain,seconds_per_step\n";
 
 /// What the page of this repository becomes with other measurements.
-fn made_of(lines: &str) -> anyhow::Result<Report> {
+fn made_of(lines: &str) -> anyhow::Result<CriteriaPage> {
     let folder: TempDir = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("docs/benchmarks")).unwrap();
     fs::copy(root().join(PAGE), folder.path().join(PAGE)).unwrap();
@@ -31,7 +31,7 @@ fn made_of(lines: &str) -> anyhow::Result<Report> {
 }
 
 /// The row of a section that starts so, as its cells.
-fn row(report: &Report, section: &str, start: &str) -> Vec<String> {
+fn row(report: &CriteriaPage, section: &str, start: &str) -> Vec<String> {
     let (_, text) = report.page.split_once(&format!("<!-- generated: {section} -->")).unwrap();
     let (text, _) = text.split_once("<!-- end of").unwrap();
     let found = text.lines().find(|line| line.starts_with(start));

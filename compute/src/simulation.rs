@@ -11,7 +11,7 @@ use crate::families::Family;
 use crate::plan::Sharing;
 use crate::report::{Report, Timing, Verification};
 use crate::run::{
-    Computing, InputMemory, Loaded, Options, Progressed, Run, Stepping, Time, checked,
+    Computing, InputMemory, Loaded, Options, Run, Stepping, StepsTaken, Time, checked,
 };
 use problem::check::verify::Verify;
 use problem::control::Control;
@@ -24,7 +24,7 @@ const STEPS: usize = 1000;
 /// A grid on an engine's device.
 pub struct SumSimulation {
     run: Loaded,
-    progressed: Progressed,
+    progressed: StepsTaken,
 }
 
 impl SumSimulation {
@@ -170,7 +170,7 @@ impl SumSimulation {
         let name = self.name().to_owned();
         self.set_field(&name, values)?;
         self.run.options.done = done;
-        self.progressed = Progressed::from(done);
+        self.progressed = StepsTaken::from(done);
         Ok(())
     }
 
@@ -391,7 +391,7 @@ impl Builder {
                 Run::plan(job, options, InputMemory::Lent)?.load_array(&array)?
             }
         };
-        Ok(SumSimulation { run, progressed: Progressed::from(done) })
+        Ok(SumSimulation { run, progressed: StepsTaken::from(done) })
     }
 }
 

@@ -4,10 +4,10 @@
 
 use super::executor::{Device, Sharing};
 use super::fetch::{Fetch, Fetched};
-use super::launch::{Launch, Order};
-use super::memory::{Memory, Rows};
+use super::launch::{Launch, StartOrder};
+use super::memory::{Memory, MemoryRows};
 use cuda_driver::{AnyCall, Extents, TensorMap2d};
-use cuda_sim::{Buffer, Chip, Config, OnChip as _, Stats, TensorMap};
+use cuda_sim::{Buffer, Chip, LaunchConfig, OnChip as _, Stats, TensorMap};
 use kernels_gpu::{MOST_REGISTERS, overlap};
 use problem::Error;
 use std::cell::{Cell, RefCell};
@@ -154,7 +154,7 @@ impl Device for Emulator {
         Ok(Memory::new(start.addr() as u64, size_of::<cuda_driver::TensorMap>(), owner))
     }
 
-    fn write(&self, to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&self, to: &Memory, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
         rows.check(to);
         assert_eq!(bytes.len(), rows.planes * rows.plane_bytes(), "as many bytes as the rows have");
         let (buffer, mut memory) = (self.buffer(to), self.memory.borrow_mut());
@@ -165,7 +165,7 @@ impl Device for Emulator {
         Ok(())
     }
 
-    fn read(&self, from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, from: &Memory, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
         rows.check(from);
         assert_eq!(bytes.len(), rows.planes * rows.plane_bytes(), "as many bytes as the rows have");
         let (buffer, mut memory) = (self.buffer(from), self.memory.borrow_mut());
@@ -178,24 +178,28 @@ impl Device for Emulator {
 
     fn fetch(&self, from: &Memory, bytes: usize) -> Result<Box<dyn Fetch>, Error> {
         let mut fetched = vec![0; bytes];
-        self.read(from, Rows::first(bytes), &mut fetched)?;
+        self.read(from, MemoryRows::first(bytes), &mut fetched)?;
         Ok(Box::new(Fetched::new(fetched, bytes, None)))
     }
 
-    fn fill(&self, to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
+    fn fill(&self, to: &Memory, rows: MemoryRows, value: u16) -> Result<(), Error> {
         assert!(rows.width.is_multiple_of(size_of::<u16>()), "{rows:?} hold pairs of bytes");
         let row = value.to_ne_bytes().repeat(rows.width / size_of::<u16>());
-        let one = |start| Rows { start, rows: 1, planes: 1, ..rows };
+        let one = |start| MemoryRows { start, rows: 1, planes: 1, ..rows };
         rows.starts().try_for_each(|start| self.write(to, one(start), &row))
     }
 
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
         let mut copied = vec![0; bytes];
-        self.read(from, Rows::first(bytes), &mut copied)?;
-        self.write(to, Rows::first(bytes), &copied)
+        self.read(from, MemoryRows::first(bytes), &mut copied)?;
+        self.write(to, MemoryRows::first(bytes), &copied)
     }
 
-    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error> {
+    fn copy_rows(
+        &self,
+        from: (&Memory, MemoryRows),
+        to: (&Memory, MemoryRows),
+    ) -> Result<(), Error> {
         let mut copied = vec![0; from.1.planes * from.1.plane_bytes()];
         self.read(from.0, from.1, &mut copied)?;
         self.write(to.0, to.1, &copied)
@@ -203,17 +207,17 @@ impl Device for Emulator {
 
     fn launch(&self, launch: &Launch) -> Result<(), Error> {
         let &Launch { call, extents: Extents { blocks, threads, shared_bytes }, order } = launch;
-        let config = Config {
+        let config = LaunchConfig {
             blocks,
             threads,
             shared_bytes,
             seed: self.seed.replace(self.seed.get().wrapping_add(1)),
             registers: MOST_REGISTERS,
-            cooperative: order == Order::Cooperative,
-            overlapping: order != Order::After,
+            cooperative: order == StartOrder::Cooperative,
+            overlapping: order != StartOrder::After,
             // A large grid takes many of a thread, and what waits for ever is a deadlock here.
             steps: u64::MAX,
-            ..Config::default()
+            ..LaunchConfig::default()
         };
         let mut memory = self.memory.borrow_mut();
         // As on a GPU, every kernel may have all shared memory of a block.

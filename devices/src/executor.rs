@@ -3,7 +3,7 @@
 
 use super::fetch::Fetch;
 use super::launch::Launch;
-use super::memory::{Elsewhere, Memory, Rows};
+use super::memory::{ForeignMemory, Memory, MemoryRows};
 use super::wait::Watch;
 use super::{Chip, failed};
 use cuda_driver::TensorMap2d;
@@ -82,7 +82,7 @@ pub trait Device {
     ///
     /// # Panics
     /// Where the rows do not lie in the memory, or are not as many bytes.
-    fn write(&self, to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error>;
+    fn write(&self, to: &Memory, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error>;
 
     /// Copies bytes of rows; all launches that write them have ended.
     ///
@@ -91,7 +91,7 @@ pub trait Device {
     ///
     /// # Panics
     /// Where the rows do not lie in the memory, or are not as many bytes.
-    fn read(&self, from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
+    fn read(&self, from: &Memory, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error>;
 
     /// Queues a copy of the first bytes of a memory to this machine, after all that is queued now and beside what will
     /// be. They must stay as they are until it has come.
@@ -110,7 +110,7 @@ pub trait Device {
     ///
     /// # Panics
     /// Where the rows do not lie in the memory, or have an odd width.
-    fn fill(&self, to: &Memory, rows: Rows, value: u16) -> Result<(), Error>;
+    fn fill(&self, to: &Memory, rows: MemoryRows, value: u16) -> Result<(), Error>;
 
     /// Queues a copy of so many bytes from the start of one memory to that of another.
     ///
@@ -128,7 +128,11 @@ pub trait Device {
     ///
     /// # Panics
     /// Where rows do not lie in their memory, or are not as many bytes.
-    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error>;
+    fn copy_rows(
+        &self,
+        from: (&Memory, MemoryRows),
+        to: (&Memory, MemoryRows),
+    ) -> Result<(), Error>;
 
     /// Whether others can use its memory, and it theirs.
     fn shares(&self) -> bool {
@@ -142,7 +146,7 @@ pub trait Device {
     ///
     /// # Panics
     /// Where the rows do not lie in the memory, or are not as many bytes.
-    fn take(&self, _from: Elsewhere, _to: &Memory, _rows: Rows) -> Result<(), Error> {
+    fn take(&self, _from: ForeignMemory, _to: &Memory, _rows: MemoryRows) -> Result<(), Error> {
         Err(failed("share its memory")("others cannot use it"))
     }
 
@@ -153,7 +157,7 @@ pub trait Device {
     ///
     /// # Panics
     /// Where the rows do not lie in the memory, or are not as many bytes.
-    fn give(&self, _from: &Memory, _rows: Rows, _to: Elsewhere) -> Result<(), Error> {
+    fn give(&self, _from: &Memory, _rows: MemoryRows, _to: ForeignMemory) -> Result<(), Error> {
         Err(failed("share its memory")("others cannot use it"))
     }
 

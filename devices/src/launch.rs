@@ -5,7 +5,7 @@ use cuda_driver::{AnyCall, Extents};
 
 /// When a launch may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum StartOrder {
     /// When the launch before it has ended.
     After,
     /// As soon as the launch before it lets it start. The kernel waits for that one before it touches what
@@ -24,5 +24,5 @@ pub struct Launch<'a> {
     /// Blocks, their threads and their shared memory.
     pub extents: Extents,
     /// When it may start.
-    pub order: Order,
+    pub order: StartOrder,
 }

@@ -24,18 +24,21 @@ mod wait;
 
 pub use carried::Carried;
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
-pub use cuda::{DeviceArray, DeviceBytes, DeviceGrid, FarMark, FarMemory, Gpu, Link, Mark, Stamp};
+pub use cuda::{
+    DeviceArray, DeviceBytes, DeviceGrid, Gpu, Link, RemoteMemory, RemoteSyncPoint, SyncPoint,
+    TimedPoint,
+};
 pub use cuda::{Nccl, nccl_id, nccl_version, reaches};
 pub use cuda_chip::Chip;
 pub use emulator::Emulator;
 pub use executor::{Device, Sharing};
 pub use fetch::{Fetch, Fetched};
 pub use info::{DeviceInfo, count, first, probe};
-pub use launch::{Launch, Order};
+pub use launch::{Launch, StartOrder};
 pub use limits::Limits;
-pub use look::Look;
+pub use look::PlaneReader;
 pub use measure::{Measured, measure};
-pub use memory::{Elsewhere, Memory, Rows};
+pub use memory::{ForeignMemory, Memory, MemoryRows};
 pub use packing::Packing;
 pub use plane::Plane;
 pub use wait::{Watch, wait_until};

@@ -11,10 +11,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use cuda_driver::{AnyCall, Entry, Extents};
-use kernels_gpu::look::{self, Exponents, Points};
+use kernels_gpu::look::{self, Exponents, StridedPoints};
 
-use super::{Device, Fetch, Launch, Memory, Order, Plane, Rows};
-use problem::observe::{Arrived, PendingCopy};
+use super::{Device, Fetch, Launch, Memory, MemoryRows, Plane, StartOrder};
+use problem::observe::{CompletedCopy, PendingCopy};
 use problem::{Dtype, Error, Grid, Shape, View, with_dtype};
 
 /// Copies that are on their way at once.
@@ -30,21 +30,21 @@ const BLOCKS: u32 = 8;
 
 /// What looks at planes need on a device.
 #[derive(Default)]
-pub struct Look {
+pub struct PlaneReader {
     looks: usize,
     /// How many threads saw a value that is not finite.
     count: Option<Memory>,
-    stages: Vec<Stage>,
+    stages: Vec<PackStage>,
 }
 
 /// Where points are packed.
-struct Stage {
+struct PackStage {
     memory: Memory,
     /// Whether they are still to leave.
     is_busy: Rc<Cell<bool>>,
 }
 
-impl Look {
+impl PlaneReader {
     /// Whether all values are known to be finite after a look that takes less time than to read them. If not, whoever
     /// wants to know reads them. All launches have ended.
     ///
@@ -99,7 +99,7 @@ impl Look {
         launch(device, &call, most.min((device.multiprocessors() * BLOCKS).into()))?;
         device.wait()?;
         let mut seen = [0; size_of::<u32>()];
-        device.read(&count, Rows::first(seen.len()), &mut seen)?;
+        device.read(&count, MemoryRows::first(seen.len()), &mut seen)?;
         let is_finite = seen == [0; 4];
         if is_finite {
             self.count = Some(count);
@@ -142,7 +142,7 @@ impl Look {
     pub fn capture_rows(
         &mut self,
         device: &dyn Device,
-        from: (&Memory, Rows),
+        from: (&Memory, MemoryRows),
         of: (Shape, Dtype),
     ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         let (_, own) = from;
@@ -161,12 +161,12 @@ impl Look {
         pack(&stage.memory)?;
         let fetch = device.fetch(&stage.memory, bytes)?;
         stage.is_busy.set(true);
-        let stage = Busy(Rc::clone(&stage.is_busy));
-        Ok(Some(Box::new(OnTheWay { fetch, stage, shape, dtype })))
+        let stage = StageGuard(Rc::clone(&stage.is_busy));
+        Ok(Some(Box::new(PackedCopy { fetch, stage, shape, dtype })))
     }
 
     /// A place that nobody uses; none if there is no memory for it, or too many are in use.
-    fn stage(&mut self, device: &dyn Device, bytes: usize) -> Result<Option<&Stage>, Error> {
+    fn stage(&mut self, device: &dyn Device, bytes: usize) -> Result<Option<&PackStage>, Error> {
         self.stages.retain(|stage| stage.is_busy.get() || stage.memory.bytes() >= bytes);
         let free = self.stages.iter().position(|stage| !stage.is_busy.get());
         let place = match free {
@@ -174,7 +174,7 @@ impl Look {
             None if self.stages.len() == STAGES => return Ok(None),
             None => match device.allocate("snapshots", bytes) {
                 Ok(memory) => {
-                    self.stages.push(Stage { memory, is_busy: Rc::default() });
+                    self.stages.push(PackStage { memory, is_busy: Rc::default() });
                     self.stages.len() - 1
                 }
                 Err(Error::GpuFull { .. }) => return Ok(None),
@@ -186,12 +186,12 @@ impl Look {
 }
 
 /// The points of a view in a plane.
-fn points(plane: &Plane, view: &View) -> Points {
+fn points(plane: &Plane, view: &View) -> StridedPoints {
     let layout = plane.layout();
     let along =
         [u64::from(layout.plane_rows()) * u64::from(layout.pitch()), u64::from(layout.pitch()), 1];
     let stride = |step: [usize; 3]| step.iter().zip(along).map(|(n, one)| *n as u64 * one).sum();
-    Points {
+    StridedPoints {
         strides: view.steps().map(stride),
         extents: view.shape().extents().map(|extent| extent as u32),
         units: plane.dtype().bytes().div_ceil(size_of::<u32>()) as u32,
@@ -200,28 +200,28 @@ fn points(plane: &Plane, view: &View) -> Points {
 
 fn launch(device: &dyn Device, call: &dyn AnyCall, blocks: u64) -> Result<(), Error> {
     let extents = Extents { blocks: blocks as u32, threads: look::THREADS, shared_bytes: 0 };
-    device.launch(&Launch { call, extents, order: Order::After })
+    device.launch(&Launch { call, extents, order: StartOrder::After })
 }
 
 /// A stage that is free when this is dropped.
-struct Busy(Rc<Cell<bool>>);
+struct StageGuard(Rc<Cell<bool>>);
 
-impl Drop for Busy {
+impl Drop for StageGuard {
     fn drop(&mut self) {
         self.0.set(false);
     }
 }
 
 /// A copy on its way. What it comes from is free after it.
-struct OnTheWay {
+struct PackedCopy {
     fetch: Box<dyn Fetch>,
-    stage: Busy,
+    stage: StageGuard,
     shape: Shape,
     dtype: Dtype,
 }
 
-impl PendingCopy for OnTheWay {
-    fn arrive(self: Box<Self>) -> Result<Arrived, Error> {
+impl PendingCopy for PackedCopy {
+    fn arrive(self: Box<Self>) -> Result<CompletedCopy, Error> {
         let Self { fetch, stage, shape, dtype } = *self;
         let fetched = fetch.wait()?;
         drop(stage);
@@ -247,13 +247,19 @@ mod tests {
         let device = Emulator::new();
         let values: Vec<f32> = (0..60).map(|value| value as f32).collect();
         let memory = device.allocate("an array", 240).unwrap();
-        device.write(&memory, Rows::first(240), bytemuck::cast_slice(&values)).unwrap();
-        let rows =
-            Rows { start: 48, width: 20, rows: 3, row_pitch: 40, planes: 1, plane_pitch: 240 };
+        device.write(&memory, MemoryRows::first(240), bytemuck::cast_slice(&values)).unwrap();
+        let rows = MemoryRows {
+            start: 48,
+            width: 20,
+            rows: 3,
+            row_pitch: 40,
+            planes: 1,
+            plane_pitch: 240,
+        };
         let of = (Shape::new(&[3, 5]).unwrap(), Dtype::F32);
-        let mut look = Look::default();
+        let mut look = PlaneReader::default();
         let coming = look.capture_rows(&device, (&memory, rows), of).unwrap().expect("memory");
-        device.write(&memory, Rows::first(240), &[0; 240]).unwrap();
+        device.write(&memory, MemoryRows::first(240), &[0; 240]).unwrap();
         let grid = coming.arrive().unwrap()();
         let expected = [12, 13, 14, 15, 16, 22, 23, 24, 25, 26, 32, 33, 34, 35, 36];
         assert_eq!(grid.values, Values::F32(expected.map(|value| value as f32).to_vec()));
@@ -284,7 +290,7 @@ mod tests {
                     continue;
                 }
                 let view = View::new(grid.shape, slice, stride).unwrap();
-                let mut look = Look::default();
+                let mut look = PlaneReader::default();
                 let found = look.capture(&device, &plane, &view).unwrap().expect("memory");
                 let found = found.arrive().unwrap()();
                 let mut expected: Vec<Values> = Vec::new();
@@ -303,7 +309,7 @@ mod tests {
     fn stages_are_used_again_when_their_copies_have_come() {
         let device = Emulator::new();
         let (plane, grid) = plane(&device, "8x8", Dtype::F32);
-        let (mut look, view) = (Look::default(), View::whole(grid.shape));
+        let (mut look, view) = (PlaneReader::default(), View::whole(grid.shape));
         let mut capture = || look.capture(&device, &plane, &view).unwrap();
         let mut under_way: Vec<Box<dyn PendingCopy>> =
             (0..STAGES).map(|_| capture().unwrap()).collect();
@@ -320,7 +326,7 @@ mod tests {
         let device = Emulator::new();
         for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
             let (mut plane, grid) = plane(&device, "3x21", dtype);
-            let mut look = Look::default();
+            let mut look = PlaneReader::default();
             assert!(look.is_finite(&device, &plane).unwrap());
             for (place, bad) in [(0, f64::NAN), (1, f64::INFINITY), (20, f64::NEG_INFINITY)] {
                 let mut wrong = grid.clone();
@@ -338,7 +344,7 @@ mod tests {
         let device = Emulator::new();
         for (bytes, known) in [(160, true), (168, false)] {
             let memory = device.allocate("an array", bytes).unwrap();
-            let found = Look::default().knows_finite_array(&device, &memory, Dtype::F64);
+            let found = PlaneReader::default().knows_finite_array(&device, &memory, Dtype::F64);
             assert_eq!(found.unwrap(), known);
         }
     }

@@ -14,7 +14,7 @@ use cuda_mma::fragment::{LANES, M, M16N8K32, N};
 use kernels_gpu::rates;
 use transform::machine::Machine;
 
-use super::{Device, DeviceInfo, Launch, Memory, Order, Plane, Rows};
+use super::{Device, DeviceInfo, Launch, Memory, MemoryRows, Plane, StartOrder};
 use problem::{Dtype, Error, Shape};
 
 /// Extent of the grid that is copied: 512 MiB, far more than any cache holds.
@@ -134,7 +134,7 @@ impl<'a> Bench<'a> {
     /// As the kernels' contracts demand: their threads, a word for each and for each block.
     fn launch(&self, call: &dyn AnyCall) -> Result<(), Error> {
         let extents = Extents { blocks: self.blocks, threads: rates::THREADS, shared_bytes: 0 };
-        self.device.launch(&Launch { call, extents, order: Order::After })
+        self.device.launch(&Launch { call, extents, order: StartOrder::After })
     }
 
     /// Compares what the last launch computed with the sums of a warp, bit by bit.
@@ -156,7 +156,7 @@ impl<'a> Bench<'a> {
 
     fn download(&self, words: &Memory) -> Result<Vec<u32>, Error> {
         let mut values = vec![0; words.bytes() / size_of::<u32>()];
-        let rows = Rows::first(words.bytes());
+        let rows = MemoryRows::first(words.bytes());
         self.device.read(words, rows, bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
     }

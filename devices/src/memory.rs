@@ -51,15 +51,15 @@ impl Memory {
 /// Rows of bytes of a device that lie in no [`Memory`] of this crate. Whoever makes one answers for it as long as it is
 /// used: they are there, and nobody else writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct ForeignMemory {
     /// From this address on.
     address: u64,
-    rows: Rows,
+    rows: MemoryRows,
 }
 
-impl Elsewhere {
+impl ForeignMemory {
     /// Rows from an address on.
-    pub(super) fn new(address: u64, rows: Rows) -> Self {
+    pub(super) fn new(address: u64, rows: MemoryRows) -> Self {
         Self { address, rows }
     }
 
@@ -69,14 +69,14 @@ impl Elsewhere {
     }
 
     /// How they lie from there.
-    pub(super) fn rows(&self) -> Rows {
+    pub(super) fn rows(&self) -> MemoryRows {
         self.rows
     }
 }
 
 /// Rows of bytes in an allocation, and planes of such rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
+pub struct MemoryRows {
     /// Where the first byte lies.
     pub start: usize,
     /// Bytes of a row.
@@ -91,7 +91,7 @@ pub struct Rows {
     pub plane_pitch: usize,
 }
 
-impl Rows {
+impl MemoryRows {
     /// So many bytes from the start of an allocation.
     #[must_use]
     pub fn first(bytes: usize) -> Self {

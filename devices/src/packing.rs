@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Boxes of arrays without gaps, one array after the other.
 
-use super::{Device, Memory, Rows};
+use super::{Device, Memory, MemoryRows};
 use problem::Error;
 use problem::region::Region;
 
@@ -11,7 +11,7 @@ pub trait Packing {
     ///
     /// # Panics
     /// Where the box reaches out of the array, or there is none of that number.
-    fn rows_of(&self, array: usize, region: Region) -> (&Memory, Rows);
+    fn rows_of(&self, array: usize, region: Region) -> (&Memory, MemoryRows);
 
     /// Queues a copy of a box of some arrays, each in C order, to so many bytes from the start of a memory.
     ///
@@ -54,9 +54,9 @@ pub trait Packing {
 
 /// Each box with its rows without gaps, one box after the other from a place on.
 fn packed<'a>(
-    boxes: &'a [(&'a Memory, Rows)],
+    boxes: &'a [(&'a Memory, MemoryRows)],
     start: usize,
-) -> impl Iterator<Item = ((&'a Memory, Rows), Rows)> {
+) -> impl Iterator<Item = ((&'a Memory, MemoryRows), MemoryRows)> {
     boxes.iter().scan(start, |at, &(memory, rows)| {
         let own = rows.packed(*at);
         *at += own.planes * own.plane_pitch;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A grid in device memory, in its halo of zeros (`kernels_gpu::layout`).
 
-use super::{Device, DeviceArray, DeviceGrid, Memory, Packing, Rows};
+use super::{Device, DeviceArray, DeviceGrid, Memory, MemoryRows, Packing};
 use kernels_gpu::layout::Layout;
 use problem::region::Region;
 use problem::values::Element;
@@ -95,7 +95,7 @@ impl Plane {
     }
 
     /// The rows of a box of grid points.
-    fn rows(&self, region: Region) -> Rows {
+    fn rows(&self, region: Region) -> MemoryRows {
         let within = |axis: usize| {
             let (low, high) = (region.low[axis], region.high[axis]);
             0 <= low && low <= high && high as usize <= self.shape.extents()[axis]
@@ -103,7 +103,7 @@ impl Plane {
         assert!((0..3).all(within), "{region:?} lies in a grid of {}", self.shape);
         let [planes, rows, columns] = region.extents();
         let row_pitch = self.layout.pitch() as usize * self.dtype.bytes();
-        Rows {
+        MemoryRows {
             start: self.position(region.low.map(|low| low as usize)),
             width: columns * self.dtype.bytes(),
             rows,
@@ -225,7 +225,7 @@ impl Plane {
     /// The device refuses.
     pub fn bytes(&self, device: &dyn Device) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; self.memory.bytes()];
-        device.read(&self.memory, Rows::first(bytes.len()), &mut bytes)?;
+        device.read(&self.memory, MemoryRows::first(bytes.len()), &mut bytes)?;
         Ok(bytes)
     }
 
@@ -270,7 +270,7 @@ impl Plane {
 }
 
 impl Packing for Plane {
-    fn rows_of(&self, array: usize, region: Region) -> (&Memory, Rows) {
+    fn rows_of(&self, array: usize, region: Region) -> (&Memory, MemoryRows) {
         assert_eq!(array, 0, "a grid is one array");
         (&self.memory, self.rows(region))
     }

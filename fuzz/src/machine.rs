@@ -6,7 +6,7 @@ use cuda_mma::fragment::Element;
 use std::sync::LazyLock;
 use stencil::Job;
 use stencil::io;
-use stencil::plan::{Target, on_gpu};
+use stencil::plan::{RunTarget, on_gpu};
 use stencil::{Dtype, Error, Shape};
 use transform::explore::Request;
 use transform::machine::Machine;
@@ -45,7 +45,7 @@ pub fn machine(data: &[u8]) {
     for extents in [[1 << 15, 1 << 14, 1 << 15], [1 << 30, 1 << 17, 1], [1 << 30, 1 << 28, 1]] {
         let shape = Shape::new(&extents).expect("points that can be counted");
         let job = Job::new((*STENCIL3D).clone(), shape, Dtype::F16, 1);
-        for candidate in on_gpu(&Target::described(machine.clone()), &job).ranked {
+        for candidate in on_gpu(&RunTarget::described(machine.clone()), &job).ranked {
             let seconds = candidate.seconds_per_step;
             assert!(seconds.is_finite() && seconds > 0.0, "{seconds} s a step");
         }

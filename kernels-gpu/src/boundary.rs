@@ -22,9 +22,9 @@ const FOLLOWS: u32 = REFLECT & EDGE & SLOPE;
 const RISES: u32 = SLOPE & !REFLECT;
 
 /// A type of sums: what a slope adds is computed in it.
-pub trait Number: Copy + From<i8> + Add<Output = Self> + Mul<Output = Self> {}
+pub trait SumType: Copy + From<i8> + Add<Output = Self> + Mul<Output = Self> {}
 
-impl<V: Copy + From<i8> + Add<Output = V> + Mul<Output = V>> Number for V {}
+impl<V: Copy + From<i8> + Add<Output = V> + Mul<Output = V>> SumType for V {}
 
 /// One axis of a grid. `V` is the type of sums.
 #[repr(C)]
@@ -200,7 +200,7 @@ impl<V: Copy> Axis<V> {
     }
 }
 
-impl<V: Number> Axis<V> {
+impl<V: SumType> Axis<V> {
     /// What slopes add at a coordinate within the radius, and whether a value stands there.
     #[inline(always)]
     fn rise(&self, at: i32) -> (V, bool) {
@@ -283,7 +283,7 @@ impl<V: Copy> Domain<V> {
     }
 }
 
-impl<V: Number> Domain<V> {
+impl<V: SumType> Domain<V> {
     /// What slopes add at a point within the radii: none after the axis that gives a value.
     #[inline(always)]
     #[must_use]

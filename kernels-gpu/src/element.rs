@@ -2,12 +2,12 @@
 //! Element types of a grid, as CUDA cores work on them: widened when loaded, summed, rounded once when
 //! stored.
 
-use crate::boundary::Number;
+use crate::boundary::SumType;
 use cuda_std::shared::{self, Shared};
 use cuda_std::{global, math, matrix, warp};
 
 /// The type of sums.
-pub trait Real: Number {
+pub trait Real: SumType {
     /// Its size.
     const BYTES: u32;
     /// Zero.

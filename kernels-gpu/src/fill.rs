@@ -12,7 +12,7 @@ use cuda_std::{barrier, chip, copy, warp};
 /// Bytes that a lane copies at a time on chips before sm_90.
 const PIECE: u32 = 16;
 
-/// What [`Ring::init`] is to expect for each producer warp that fills stages by [`Rows::fill`].
+/// What [`Ring::init`] is to expect for each producer warp that fills stages by [`StageRows::fill`].
 #[inline(always)]
 #[must_use]
 pub fn arrivals() -> u32 {
@@ -21,7 +21,7 @@ pub fn arrivals() -> u32 {
 
 /// Where rows of equal length lie in a stage, in bytes; all multiples of 16.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows {
+pub struct StageRows {
     /// How many rows.
     pub count: u32,
     /// Length of a row.
@@ -32,7 +32,7 @@ pub struct Rows {
     pub pitch: u32,
 }
 
-impl Rows {
+impl StageRows {
     /// Waits until the stage is empty and starts the copies that fill it: row `i` from `source(i)`.
     ///
     /// # Safety

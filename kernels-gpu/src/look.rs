@@ -69,7 +69,7 @@ pub unsafe fn not_finite(from: *const u32, vectors: u64, exponents: Exponents, c
 /// Points of an array: the first lies where a launch says, the others so many values away from it along each axis.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Points {
+pub struct StridedPoints {
     /// Values from a point to the next along (z, y, x).
     pub strides: [u64; 3],
     /// Points along (z, y, x).
@@ -78,7 +78,7 @@ pub struct Points {
     pub units: u32,
 }
 
-impl Points {
+impl StridedPoints {
     /// Blocks of a launch: those of a row, then the next row.
     #[must_use]
     pub const fn blocks(&self) -> u64 {
@@ -115,10 +115,10 @@ impl Points {
 /// Packs points of values of 16 bits.
 ///
 /// # Safety
-/// Launch with [`THREADS`] threads and as many blocks as [`Points::blocks`] says, with one unit for a value. `from` is
+/// Launch with [`THREADS`] threads and as many blocks as [`StridedPoints::blocks`] says, with one unit for a value. `from` is
 /// the first point, all of them are written; `to` has room for them, and nothing else touches it.
 #[kernel]
-pub unsafe fn pack_16(from: *const u16, points: Points, to: *mut u16) {
+pub unsafe fn pack_16(from: *const u16, points: StridedPoints, to: *mut u16) {
     // SAFETY: as this function's contract says.
     unsafe {
         let (is_one, source, target) = points.mine();
@@ -128,12 +128,12 @@ pub unsafe fn pack_16(from: *const u16, points: Points, to: *mut u16) {
     }
 }
 
-/// Packs points of values of so many times 32 bits as [`Points::units`] says.
+/// Packs points of values of so many times 32 bits as [`StridedPoints::units`] says.
 ///
 /// # Safety
 /// As [`pack_16()`].
 #[kernel]
-pub unsafe fn pack_32(from: *const u32, points: Points, to: *mut u32) {
+pub unsafe fn pack_32(from: *const u32, points: StridedPoints, to: *mut u32) {
     // SAFETY: as this function's contract says.
     unsafe {
         let (is_one, source, target) = points.mine();

@@ -14,7 +14,7 @@
 //! }
 //!
 //! #[kernel(registers = 96)]
-//! pub unsafe fn reaction(step: Step, dt: f32) {
+//! pub unsafe fn reaction(step: AppliedStep, dt: f32) {
 //!     unsafe { sweep2d::step::<F16, 1, _>(&step, Reaction { dt }) }
 //! }
 //! ```

@@ -6,7 +6,7 @@
 //! reach: they wrote what it reads, and they have read what it overwrites, because the two grids take
 //! turns as input and output.
 //!
-//! **Order.** Blocks take tiles in one order of all tiles of all steps ([`Order`]): row by row, and
+//! **Order.** Blocks take tiles in one order of all tiles of all steps ([`TileOrder`]): row by row, and
 //! either step after step, so that a step starts while the last one still ends; or several steps as a
 //! wavefront, each some rows behind the one before, so that it reads what the L2 cache still holds.
 //!
@@ -25,7 +25,7 @@ pub const UNCOUNTED: u32 = 1;
 /// The order of all tiles of all steps. In a wavefront of `depth` steps, row `y` of a step comes right before
 /// row `y - lag` of the next one.
 #[derive(Clone, Copy, Debug)]
-pub struct Order {
+pub struct TileOrder {
     /// Rows of tiles.
     pub rows: u32,
     /// Tiles in a row.
@@ -42,7 +42,7 @@ pub struct Order {
 /// one step, and nothing is left of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns<const MANY: bool> {
-    order: Order,
+    order: TileOrder,
     step: u32,
     row: u32,
     column: u32,
@@ -55,7 +55,7 @@ impl<const MANY: bool> Turns<MANY> {
     /// Only in a kernel.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn new(order: Order) -> Self {
+    pub unsafe fn new(order: TileOrder) -> Self {
         let mut turns = Self { order, step: 0, row: 0, column: 0 };
         turns.skip(thread::block_idx_x());
         turns
@@ -108,7 +108,7 @@ impl<const MANY: bool> Turns<MANY> {
     /// Goes on by some tiles of the order.
     #[inline(always)]
     fn skip(&mut self, tiles: u32) {
-        let Order { rows, columns, depth, .. } = self.order;
+        let TileOrder { rows, columns, depth, .. } = self.order;
         let next = self.column + tiles;
         self.column = next % columns;
         if MANY && depth > 1 {
@@ -124,7 +124,7 @@ impl<const MANY: bool> Turns<MANY> {
     /// Goes on by some rows of an order of wavefronts, which start at multiples of their depth.
     #[inline(always)]
     fn skip_rows(&mut self, count: u32) {
-        let Order { rows, steps, depth, lag, .. } = self.order;
+        let TileOrder { rows, steps, depth, lag, .. } = self.order;
         let mut left = count;
         let mut behind = self.step % depth;
         let mut first = self.step - behind;

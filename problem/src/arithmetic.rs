@@ -7,7 +7,7 @@ use crate::Dtype;
 
 /// What happens to values in a product with a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Factor {
+pub enum FactorRounding {
     /// Nothing: they are multiplied as they are stored.
     Stored,
     /// They are rounded to tf32 first.
@@ -19,7 +19,7 @@ pub enum Factor {
 
 /// How products are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sum {
+pub enum SumPrecision {
     /// In f32, rounded to the nearest.
     F32,
     /// In f32 on tensor cores, which cut off what does not fit.
@@ -32,7 +32,7 @@ pub enum Sum {
     SpectralF32,
 }
 
-impl Sum {
+impl SumPrecision {
     /// Whether steps are taken by Fourier transforms.
     #[must_use]
     pub fn is_spectral(self) -> bool {
@@ -46,9 +46,9 @@ pub struct Arithmetic {
     /// The type of the grid, which says what weights are rounded to, too.
     pub dtype: Dtype,
     /// Values in products.
-    pub factor: Factor,
+    pub factor: FactorRounding,
     /// Their sums.
-    pub sum: Sum,
+    pub sum: SumPrecision,
     /// Time steps in one sum.
     pub fuse: usize,
 }
@@ -57,20 +57,21 @@ impl Arithmetic {
     /// On vector units of CPUs and CUDA cores: values as they are stored, rounded sums, of one step.
     #[must_use]
     pub fn on_cores(dtype: Dtype) -> Self {
-        let sum = if dtype == Dtype::F64 { Sum::F64 } else { Sum::F32 };
-        Self { dtype, factor: Factor::Stored, sum, fuse: 1 }
+        let sum = if dtype == Dtype::F64 { SumPrecision::F64 } else { SumPrecision::F32 };
+        Self { dtype, factor: FactorRounding::Stored, sum, fuse: 1 }
     }
 
     /// By Fourier transforms in f64.
     #[must_use]
     pub fn spectral(dtype: Dtype) -> Self {
-        Self { dtype, factor: Factor::Stored, sum: Sum::Spectral, fuse: 1 }
+        Self { dtype, factor: FactorRounding::Stored, sum: SumPrecision::Spectral, fuse: 1 }
     }
 
     /// By Fourier transforms on a GPU: in f64 for grids of f64, in f32 for all others.
     #[must_use]
     pub fn spectral_on_gpu(dtype: Dtype) -> Self {
-        let sum = if dtype == Dtype::F64 { Sum::Spectral } else { Sum::SpectralF32 };
+        let sum =
+            if dtype == Dtype::F64 { SumPrecision::Spectral } else { SumPrecision::SpectralF32 };
         Self { sum, ..Self::spectral(dtype) }
     }
 
@@ -78,11 +79,11 @@ impl Arithmetic {
     #[must_use]
     pub fn on_tensor_cores(dtype: Dtype, fuse: usize) -> Self {
         let factor = match dtype {
-            Dtype::Tf32 => Factor::Tf32,
-            Dtype::F32 => Factor::Split,
-            _ => Factor::Stored,
+            Dtype::Tf32 => FactorRounding::Tf32,
+            Dtype::F32 => FactorRounding::Split,
+            _ => FactorRounding::Stored,
         };
-        let sum = if dtype == Dtype::F64 { Sum::F64 } else { Sum::CutF32 };
+        let sum = if dtype == Dtype::F64 { SumPrecision::F64 } else { SumPrecision::CutF32 };
         Self { dtype, factor, sum, fuse }
     }
 }
@@ -92,16 +93,16 @@ impl fmt::Display for Arithmetic {
         let Self { dtype, factor, sum, .. } = self;
         let stored = dtype.stored();
         if sum.is_spectral() {
-            let inside = if *sum == Sum::Spectral { "f64" } else { "f32" };
+            let inside = if *sum == SumPrecision::Spectral { "f64" } else { "f32" };
             return write!(f, "{stored} storage, spectral, {inside} transforms");
         }
         let products = match (factor, dtype) {
-            (Factor::Split, _) => "split bf16 products".to_owned(),
-            (Factor::Tf32, _) => "tf32 products".to_owned(),
-            (Factor::Stored, Dtype::Tf32) => "f32 products of tf32 weights".to_owned(),
-            (Factor::Stored, _) => format!("{stored} products"),
+            (FactorRounding::Split, _) => "split bf16 products".to_owned(),
+            (FactorRounding::Tf32, _) => "tf32 products".to_owned(),
+            (FactorRounding::Stored, Dtype::Tf32) => "f32 products of tf32 weights".to_owned(),
+            (FactorRounding::Stored, _) => format!("{stored} products"),
         };
-        let sums = if *sum == Sum::F64 { "f64" } else { "f32" };
+        let sums = if *sum == SumPrecision::F64 { "f64" } else { "f32" };
         write!(f, "{stored} storage, {products}, {sums} sums")
     }
 }

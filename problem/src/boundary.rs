@@ -59,7 +59,7 @@ pub struct Boundary {
 
 /// Where a stencil finds a neighbour's coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Place {
+pub enum NeighbourPlace {
     /// At a coordinate of the grid, and what becomes of the value there.
     Inside(usize, Image),
     /// Nowhere: it has this value.
@@ -168,7 +168,7 @@ impl Boundary {
 
     /// Where a coordinate of an axis with `extent` points leads.
     #[must_use]
-    pub fn resolve(&self, axis: usize, coordinate: isize, extent: usize) -> Place {
+    pub fn resolve(&self, axis: usize, coordinate: isize, extent: usize) -> NeighbourPlace {
         self.resolve_by(axis, coordinate, extent, &mut |_, _, _| ())
     }
 
@@ -180,7 +180,7 @@ impl Boundary {
         coordinate: isize,
         extent: usize,
         passed: &mut dyn FnMut(Side, usize, Image),
-    ) -> Place {
+    ) -> NeighbourPlace {
         let (sides, n) = (self.sides[axis], extent as isize);
         let (mut at, mut image) = (coordinate, Image::SAME);
         // Between two mirrors at the only point there is nothing else to be seen.
@@ -190,18 +190,20 @@ impl Boundary {
             let (side, edge, mirrored) = match at {
                 _ if at < 0 => (sides[0], 0, -at),
                 _ if at >= n => (sides[1], n - 1, 2 * (n - 1) - at),
-                _ => return Place::Inside(at as usize, image),
+                _ => return NeighbourPlace::Inside(at as usize, image),
             };
             let distance = (at - edge).unsigned_abs();
             passed(side, distance, image);
             let next = match side {
-                Side::Zero | Side::Open | Side::Varying(_) => return Place::Value(image.of(0.0)),
-                Side::Constant(value) => return Place::Value(image.of(value)),
+                Side::Zero | Side::Open | Side::Varying(_) => {
+                    return NeighbourPlace::Value(image.of(0.0));
+                }
+                Side::Constant(value) => return NeighbourPlace::Value(image.of(value)),
                 Side::Periodic => at.rem_euclid(n),
                 Side::Reflect | Side::OddReflect if mirrors => {
                     return match sides {
-                        [Side::Reflect, Side::Reflect] => Place::Inside(0, image),
-                        _ => Place::Value(image.of(0.0)),
+                        [Side::Reflect, Side::Reflect] => NeighbourPlace::Inside(0, image),
+                        _ => NeighbourPlace::Value(image.of(0.0)),
                     };
                 }
                 Side::Reflect | Side::OddReflect => mirrored,
@@ -221,11 +223,11 @@ impl Boundary {
         let (mut found, mut image) = ([0; 3], Image::SAME);
         for axis in [2, 1, 0] {
             match self.resolve(axis, point[axis], extents[axis]) {
-                Place::Inside(at, own) => {
+                NeighbourPlace::Inside(at, own) => {
                     found[axis] = at;
                     image = image.after(own);
                 }
-                Place::Value(value) => return Err(image.of(value)),
+                NeighbourPlace::Value(value) => return Err(image.of(value)),
             }
         }
         Ok((found, image))
@@ -316,17 +318,18 @@ mod tests {
         Boundary::parse(text, 3).unwrap()
     }
 
-    fn inside(at: usize, added: f64) -> Place {
-        Place::Inside(at, Image { factor: 1.0, added })
+    fn inside(at: usize, added: f64) -> NeighbourPlace {
+        NeighbourPlace::Inside(at, Image { factor: 1.0, added })
     }
 
     /// The coordinates that -4 to 6 lead to on an axis of 3 points, by hand.
     #[test]
     fn coordinates_outside_lead_where_numpy_pad_says() {
-        let map = |text: &str, n: usize| -> Vec<Place> {
+        let map = |text: &str, n: usize| -> Vec<NeighbourPlace> {
             (-4..7).map(|at| boundary(text).resolve(2, at, n)).collect()
         };
-        let inside = |places: [usize; 11]| places.map(|at| Place::Inside(at, Image::SAME)).to_vec();
+        let inside =
+            |places: [usize; 11]| places.map(|at| NeighbourPlace::Inside(at, Image::SAME)).to_vec();
         assert_eq!(map("reflect", 3), inside([0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2]));
         assert_eq!(map("periodic", 3), inside([2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]));
         assert_eq!(map("edge", 3), inside([0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2]));
@@ -335,9 +338,9 @@ mod tests {
             assert_eq!(map(kind, 1), inside([0; 11]), "{kind}");
         }
         let one_sided = boundary("x-:reflect,x+:constant=7");
-        assert_eq!(one_sided.resolve(2, -2, 3), Place::Inside(2, Image::SAME));
-        assert_eq!(one_sided.resolve(2, -3, 3), Place::Value(7.0));
-        assert_eq!(one_sided.resolve(2, -1, 1), Place::Value(7.0));
+        assert_eq!(one_sided.resolve(2, -2, 3), NeighbourPlace::Inside(2, Image::SAME));
+        assert_eq!(one_sided.resolve(2, -3, 3), NeighbourPlace::Value(7.0));
+        assert_eq!(one_sided.resolve(2, -1, 1), NeighbourPlace::Value(7.0));
     }
 
     #[test]
@@ -385,8 +388,8 @@ mod tests {
     fn odd_sides_show_the_grid_with_the_sign_changed() {
         let row = |text: &str| -> Vec<f64> {
             let of = |at| match boundary(text).resolve(2, at, 3) {
-                Place::Inside(at, image) => image.of([10.0, 20.0, 30.0][at]),
-                Place::Value(value) => value,
+                NeighbourPlace::Inside(at, image) => image.of([10.0, 20.0, 30.0][at]),
+                NeighbourPlace::Value(value) => value,
             };
             (-3..6).map(of).collect()
         };
@@ -397,14 +400,14 @@ mod tests {
         assert_eq!(row("odd-reflect"), reflected);
         let mixed = [-30.0, -20.0, -10.0, 10.0, 20.0, 30.0, 7.0, 7.0, 7.0];
         assert_eq!(row("x-:odd,x+:constant=7"), mixed);
-        assert_eq!(boundary("x-:odd,x+:constant=7").resolve(2, -4, 3), Place::Value(-7.0));
+        assert_eq!(boundary("x-:odd,x+:constant=7").resolve(2, -4, 3), NeighbourPlace::Value(-7.0));
         assert_eq!(boundary("x-:odd,x+:flux=1").resolve(2, -2, 1), inside_of(-1.0, -1.0));
-        assert_eq!(boundary("odd-reflect").resolve(2, -1, 1), Place::Value(0.0));
+        assert_eq!(boundary("odd-reflect").resolve(2, -1, 1), NeighbourPlace::Value(0.0));
         assert_eq!(boundary("odd").resolve(2, -2, 1), inside(0, 0.0));
     }
 
-    fn inside_of(factor: f64, added: f64) -> Place {
-        Place::Inside(0, Image { factor, added })
+    fn inside_of(factor: f64, added: f64) -> NeighbourPlace {
+        NeighbourPlace::Inside(0, Image { factor, added })
     }
 
     /// The outermost condition is that of x: what y and z make of a value has its image.
@@ -422,7 +425,7 @@ mod tests {
         let [a, b, c] = [2.0, 3.0, 5.0];
         let side = boundary("x:robin=2,3,5");
         for distance in 1..4 {
-            let Place::Inside(at, image) = side.resolve(2, -distance, 9) else { panic!() };
+            let NeighbourPlace::Inside(at, image) = side.resolve(2, -distance, 9) else { panic!() };
             assert_eq!(at as isize, distance - 1);
             let [inside, outside] = [0.7, image.of(0.7)];
             let met =

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Error;
-use crate::error::During;
+use crate::error::InterruptedWork;
 
 /// Asks work to end. Clones share the request.
 ///
@@ -35,7 +35,7 @@ impl Stop {
     /// [`Error::Stopped`].
     pub fn check(&self) -> Result<(), Error> {
         match self.0.load(Ordering::Relaxed) {
-            true => Err(Error::Stopped { during: During::Computing }),
+            true => Err(Error::Stopped { during: InterruptedWork::Computing }),
             false => Ok(()),
         }
     }
@@ -175,7 +175,7 @@ mod tests {
         let mut piece = control.begin(Work::Computing, 7);
         piece.reached(3).unwrap();
         control.stop.request();
-        let error = During::Verifying.of(piece.reached(4).unwrap_err());
+        let error = InterruptedWork::Verifying.of(piece.reached(4).unwrap_err());
         assert_eq!(error.to_string(), "stopped while the result was being verified");
         assert_eq!(*notes.0.lock().unwrap(), ["Computing 7", "3"]);
     }

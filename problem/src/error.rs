@@ -16,7 +16,7 @@ mod facts;
 mod mistake;
 mod rank_failure;
 
-pub use facts::{Asked, During, Hint, Holder};
+pub use facts::{Hint, Holder, InterruptedWork, UnsupportedRequest};
 pub use mistake::Mistake;
 pub use rank_failure::RankFailure;
 
@@ -267,7 +267,7 @@ pub enum Error {
         /// The engine.
         engine: &'static str,
         /// What it does not do.
-        asked: Asked,
+        asked: UnsupportedRequest,
     },
 
     /// Something that has no gradient.
@@ -458,7 +458,7 @@ pub enum Error {
     #[error("stopped{during}")]
     Stopped {
         /// What it put an end to.
-        during: During,
+        during: InterruptedWork,
     },
 }
 
@@ -543,7 +543,7 @@ impl Error {
     }
 }
 
-impl During {
+impl InterruptedWork {
     /// An error in this part of a run: an end that was asked for names the part, other errors stay as they are.
     #[must_use]
     pub fn of(self, error: Error) -> Error {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How such an engine takes steps.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Jump {
+pub struct JumpReport {
     /// Time steps of a jump, but for the last one of a run.
     pub steps: usize,
     /// Points of the torus that is transformed, slowest axis first: one for each group of fields that depend on each other.

@@ -12,7 +12,7 @@ mod copy;
 mod part_file;
 
 pub use copy::copy;
-pub use part_file::{PartFile, Rows, What};
+pub use part_file::{FileRegion, PartContent, PartFile};
 
 /// An array of a computation: a field, or what a field was some steps before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,14 +26,14 @@ pub struct ArrayName {
 /// What computes, as far as it makes a difference to the last digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct By {
+pub struct ComputedBy {
     /// The engine.
     pub engine: String,
     /// With which kernel, and how many steps at a time; nothing of engines for which that makes no difference.
     pub how: String,
 }
 
-impl fmt::Display for By {
+impl fmt::Display for ComputedBy {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { engine, how } = self;
         if how.is_empty() { write!(f, "{engine}") } else { write!(f, "{engine} ({how})") }
@@ -51,18 +51,18 @@ pub trait PendingCopy {
     ///
     /// # Errors
     /// The device failed.
-    fn arrive(self: Box<Self>) -> Result<Arrived, Error>;
+    fn arrive(self: Box<Self>) -> Result<CompletedCopy, Error>;
 }
 
 /// A copy that has come, of which another thread makes a grid.
-pub type Arrived = Box<dyn FnOnce() -> Grid + Send>;
+pub type CompletedCopy = Box<dyn FnOnce() -> Grid + Send>;
 
 impl PendingCopy for Grid {
     fn here(&self) -> Option<&Grid> {
         Some(self)
     }
 
-    fn arrive(self: Box<Self>) -> Result<Arrived, Error> {
+    fn arrive(self: Box<Self>) -> Result<CompletedCopy, Error> {
         Ok(Box::new(|| *self))
     }
 }
@@ -76,7 +76,7 @@ pub trait Snapshot {
     fn arrays(&self) -> Vec<ArrayName>;
 
     /// What computes it.
-    fn by(&self) -> By;
+    fn by(&self) -> ComputedBy;
 
     /// The values of a box of points of an array, given by its place, in C order.
     ///
@@ -181,9 +181,9 @@ pub trait Observer {
 
 /// Nobody.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     fn next(&self, _: usize) -> Option<usize> {
         None
     }

@@ -86,7 +86,7 @@ impl Dtype {
 
     /// What weights are rounded to; f64 keeps them.
     #[must_use]
-    pub fn weights(self) -> Option<round::Format> {
+    pub fn weights(self) -> Option<round::FloatFormat> {
         match self {
             Self::F16 => Some(round::F16),
             Self::Bf16 => Some(round::BF16),

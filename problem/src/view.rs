@@ -48,7 +48,7 @@ pub struct View {
 
 /// Where the points of a view lie in space, along each axis as (z, y, x).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Layout {
+pub struct ViewLayout {
     /// How many points: 1 of an axis that a slice cuts, or that the grid lacks.
     pub extents: [usize; 3],
     /// From a point to the next.
@@ -61,7 +61,7 @@ pub struct Layout {
     pub cut: Option<usize>,
 }
 
-impl Layout {
+impl ViewLayout {
     /// All points, as a box.
     #[must_use]
     pub fn region(&self) -> Region {
@@ -155,7 +155,7 @@ impl View {
 
     /// Where its points lie, in a grid with these ways from a point to the next along (z, y, x).
     #[must_use]
-    pub fn layout(&self, spacing: [f64; 3]) -> Layout {
+    pub fn layout(&self, spacing: [f64; 3]) -> ViewLayout {
         let (cut, first) = (self.slice.map(|(axis, _)| axis), self.first());
         let seen = std::array::from_fn(|axis| axis + self.of.dims() >= 3 && cut != Some(axis));
         let extents = self.of.extents();
@@ -163,7 +163,7 @@ impl View {
             true => (extents[axis].div_ceil(self.stride), spacing[axis] * self.stride as f64),
             false => (1, spacing[axis]),
         };
-        Layout {
+        ViewLayout {
             extents: std::array::from_fn(|axis| of_axis(axis).0),
             spacing: std::array::from_fn(|axis| of_axis(axis).1),
             origin: std::array::from_fn(|axis| first[axis] as f64 * spacing[axis]),
@@ -290,7 +290,7 @@ mod tests {
         for (slice, stride) in slices.into_iter().flat_map(|s| (1..=8).map(move |k| (s, k))) {
             let (shape, values) = seen(slice, stride, 1 << 20);
             let view = View::new(grid, slice.map(|slice| slice.parse().unwrap()), stride).unwrap();
-            let Layout { extents, spacing, origin, .. } = view.layout([100.0, 10.0, 1.0]);
+            let ViewLayout { extents, spacing, origin, .. } = view.layout([100.0, 10.0, 1.0]);
             let at = |axis: usize, place: usize| origin[axis] + place as f64 * spacing[axis];
             let [nz, ny, nx] = extents;
             let places =

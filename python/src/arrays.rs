@@ -42,23 +42,23 @@ impl<'py> ArrayInput<'py> {
 }
 
 /// A stored type, and the type of numpy whose arrays hold its bits.
-pub trait Stored: stencil::values::Element {
+pub trait StoredType: stencil::values::Element {
     type Raw: Element + Pod;
 }
 
-impl Stored for f16 {
+impl StoredType for f16 {
     type Raw = Self;
 }
 
-impl Stored for bf16 {
+impl StoredType for bf16 {
     type Raw = u16;
 }
 
-impl Stored for f32 {
+impl StoredType for f32 {
     type Raw = Self;
 }
 
-impl Stored for f64 {
+impl StoredType for f64 {
     type Raw = Self;
 }
 
@@ -97,7 +97,7 @@ impl<'py> HostArray<'py> {
     ///
     /// # Panics
     /// If they are of another type.
-    pub fn values<T: Stored, R>(&self, look: impl FnOnce(&[T]) -> R) -> PyResult<R> {
+    pub fn values<T: StoredType, R>(&self, look: impl FnOnce(&[T]) -> R) -> PyResult<R> {
         let array = self.array.cast::<PyArrayDyn<T::Raw>>().expect("an array of its type");
         let read =
             array.try_readonly().map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -161,7 +161,7 @@ fn laid_out<'py, T: Element>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 }
 
 /// An array of numpy in C order of so many values of one type, written by `fill`, which is not told what is there before.
-pub fn filled<'py, T: Stored, R>(
+pub fn filled<'py, T: StoredType, R>(
     py: Python<'py>,
     extents: &[usize],
     fill: impl FnOnce(&mut [T]) -> PyResult<R>,

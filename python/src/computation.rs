@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use stencil::Simulation;
-use stencil::io::colours::Look;
+use stencil::io::colours::PictureStyle;
 use stencil::names::UnknownName;
 use stencil::problem::Slice;
-use stencil::simulation::Wanted;
+use stencil::simulation::SaveRequest;
 
 use crate::choices::named;
 use crate::device_array::DeviceArray;
@@ -26,7 +26,7 @@ pub struct Computation {
 }
 
 /// What is known of a computation besides its values.
-struct About {
+struct ComputationInfo {
     title: String,
     spacing: Vec<f64>,
     dt: Option<f64>,
@@ -36,7 +36,7 @@ struct About {
     warnings: Vec<String>,
 }
 
-impl About {
+impl ComputationInfo {
     fn of(simulation: &Simulation) -> Self {
         let Some(system) = simulation.system() else {
             return Self {
@@ -127,7 +127,7 @@ impl Computation {
 
     /// Extents, spacing, time of a step, places and names of receivers, names of totals.
     fn _about<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let about = self.worker.ask(py, |simulation| Ok(About::of(simulation)))?;
+        let about = self.worker.ask(py, |simulation| Ok(ComputationInfo::of(simulation)))?;
         let dict = PyDict::new(py);
         dict.set_item("spacing", about.spacing)?;
         dict.set_item("dt", about.dt)?;
@@ -192,7 +192,7 @@ impl Computation {
         py: Python<'py>,
         steps: &Bound<'_, PyAny>,
         misfit: Py<PyAny>,
-        by: gradient::Asked,
+        by: gradient::GradientOptions,
         keeping: gradient::Keeping,
     ) -> PyResult<Bound<'py, PyDict>> {
         let steps = count("steps", steps, 0)?;
@@ -233,9 +233,9 @@ impl Computation {
             .map(|slice| slice.parse().map_err(|wrong: String| parsed("slice", wrong)))
             .transpose()?;
         let range = range.parse().map_err(|wrong: String| parsed("range", wrong))?;
-        let look = Look { colours: named("colours", &colours)?, range };
+        let look = PictureStyle { colours: named("colours", &colours)?, range };
         let stride = count("stride", stride, 1)?;
-        let wanted = Wanted { path, slice, stride, fields, look };
+        let wanted = SaveRequest { path, slice, stride, fields, look };
         self.worker.ask(py, move |simulation| simulation.save(&wanted))
     }
 

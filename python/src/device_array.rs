@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyCapsule, PyDict, PyTuple};
 use stencil::Dtype;
 use stencil::device::{DeviceBytes, DeviceGrid};
-use stencil::filter::Kind;
+use stencil::filter::ValueType;
 
 use crate::dlpack::{self, CUDA, ExportedArray};
 use crate::{arrays, worker};
@@ -24,24 +24,24 @@ use crate::{arrays, worker};
 pub struct DeviceArray {
     memory: Arc<DeviceBytes>,
     extents: Vec<usize>,
-    kind: Kind,
+    kind: ValueType,
 }
 
 impl DeviceArray {
     /// A copy of a field.
     pub fn new(grid: DeviceGrid) -> Self {
         let kind = match grid.dtype() {
-            Dtype::F16 => Kind::F16,
-            Dtype::Bf16 => Kind::BF16,
-            Dtype::Tf32 | Dtype::F32 => Kind::F32,
-            Dtype::F64 => Kind::F64,
+            Dtype::F16 => ValueType::F16,
+            Dtype::Bf16 => ValueType::BF16,
+            Dtype::Tf32 | Dtype::F32 => ValueType::F32,
+            Dtype::F64 => ValueType::F64,
         };
         let extents = grid.shape().axes().to_vec();
         Self::of(grid.into_bytes(), extents, kind)
     }
 
     /// Values in C order.
-    pub fn of(memory: DeviceBytes, extents: Vec<usize>, kind: Kind) -> Self {
+    pub fn of(memory: DeviceBytes, extents: Vec<usize>, kind: ValueType) -> Self {
         Self { memory: Arc::new(memory), extents, kind }
     }
 }
@@ -122,7 +122,7 @@ impl DeviceArray {
         let raw = self.kind.of_numpy().unwrap_or("<u2");
         let array = numpy.call_method1("frombuffer", (bits, raw))?;
         let array = array.call_method1("reshape", (PyTuple::new(py, &self.extents)?,))?;
-        if self.kind == Kind::BF16 { arrays::of_bf16(&array) } else { Ok(array) }
+        if self.kind == ValueType::BF16 { arrays::of_bf16(&array) } else { Ok(array) }
     }
 
     fn __repr__(&self) -> String {

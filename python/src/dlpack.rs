@@ -60,18 +60,18 @@ struct Tensor {
 
 /// `DLManagedTensor`.
 #[repr(C)]
-struct Old {
+struct UnversionedTensor {
     tensor: Tensor,
     context: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Old)>,
+    deleter: Option<unsafe extern "C" fn(*mut UnversionedTensor)>,
 }
 
 /// `DLManagedTensorVersioned`.
 #[repr(C)]
-struct New {
+struct VersionedTensor {
     version: [u32; 2],
     context: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut New)>,
+    deleter: Option<unsafe extern "C" fn(*mut VersionedTensor)>,
     flags: u64,
     tensor: Tensor,
 }
@@ -84,7 +84,7 @@ pub struct ImportedArray {
 }
 
 /// An array of a GPU as its producer describes it.
-pub struct Described {
+pub struct ArrayDescription {
     /// Kind and number.
     pub device: (i32, i32),
     pub address: u64,
@@ -100,7 +100,10 @@ pub struct Described {
 }
 
 /// Asks whoever has an array on a GPU for it, once its work on it is ordered before that of the default stream.
-pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyResult<Described> {
+pub fn describe(
+    array: &Bound<'_, PyAny>,
+    (device, number): (i32, i32),
+) -> PyResult<ArrayDescription> {
     let py = array.py();
     let named = [("stream", DEFAULT_STREAM)].into_py_dict(py)?;
     named.set_item("max_version", VERSION)?;
@@ -126,13 +129,13 @@ pub fn describe(array: &Bound<'_, PyAny>, (device, number): (i32, i32)) -> PyRes
 }
 
 /// What a capsule says of the array in it.
-pub fn read(capsule: &Bound<'_, PyCapsule>) -> PyResult<Described> {
+pub fn read(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrayDescription> {
     let refused = |text: String| errors::input(capsule.py(), &text, help::TO_HOST);
     let mut flags = 0;
     let tensor = if capsule.is_valid_checked(Some(OLD)) {
         let pointer = capsule.pointer_checked(Some(OLD))?;
         // SAFETY: a capsule of this name has this structure, and keeps it.
-        unsafe { &pointer.cast::<Old>().as_ref().tensor }
+        unsafe { &pointer.cast::<UnversionedTensor>().as_ref().tensor }
     } else if capsule.is_valid_checked(Some(NEW)) {
         let pointer = capsule.pointer_checked(Some(NEW))?;
         // SAFETY: a capsule of this name begins with a version, whatever it is.
@@ -144,7 +147,7 @@ pub fn read(capsule: &Bound<'_, PyCapsule>) -> PyResult<Described> {
             )));
         }
         // SAFETY: those of version 1 have this structure; the capsule keeps it.
-        let new = unsafe { pointer.cast::<New>().as_ref() };
+        let new = unsafe { pointer.cast::<VersionedTensor>().as_ref() };
         flags = new.flags;
         &new.tensor
     } else {
@@ -158,7 +161,7 @@ pub fn read(capsule: &Bound<'_, PyCapsule>) -> PyResult<Described> {
         _ => unsafe { slice::from_raw_parts(values, axes) },
     };
     let extents = all(tensor.shape).iter().map(|extent| usize::try_from(*extent).unwrap_or(0));
-    let described = Described {
+    let described = ArrayDescription {
         device: (tensor.device.kind, tensor.device.number),
         address: tensor.data as u64 + tensor.byte_offset,
         extents: extents.collect(),
@@ -173,7 +176,8 @@ pub fn read(capsule: &Bound<'_, PyCapsule>) -> PyResult<Described> {
 /// An array of a type that steps are computed with.
 pub fn take(array: &Bound<'_, PyAny>, device: (i32, i32)) -> PyResult<ImportedArray> {
     let py = array.py();
-    let Described { address, extents, strides, dtype, capsule, .. } = describe(array, device)?;
+    let ArrayDescription { address, extents, strides, dtype, capsule, .. } =
+        describe(array, device)?;
     let number = device.1;
     let dtype = match dtype {
         (2, 16, 1) => Dtype::F16,
@@ -212,7 +216,7 @@ pub struct ExportedArray<O> {
 }
 
 /// What a structure keeps until it is not needed.
-struct Kept<O> {
+struct CapsuleOwner<O> {
     _owner: O,
     shape: Vec<i64>,
     strides: Vec<i64>,
@@ -230,7 +234,7 @@ pub fn capsule<O: Send + 'static>(
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis];
     }
-    let mut kept = Box::new(Kept { _owner: owner, shape, strides });
+    let mut kept = Box::new(CapsuleOwner { _owner: owner, shape, strides });
     let tensor = Tensor {
         data: ptr::without_provenance_mut(address as usize),
         device: Device { kind, number },
@@ -242,15 +246,15 @@ pub fn capsule<O: Send + 'static>(
     };
     let context = Box::into_raw(kept).cast();
     if version.is_some_and(|(major, _)| major >= VERSION.0) {
-        let deleter = Some(delete_new::<O> as unsafe extern "C" fn(*mut New));
+        let deleter = Some(delete_new::<O> as unsafe extern "C" fn(*mut VersionedTensor));
         let version = [VERSION.0, VERSION.1];
-        let new = Box::new(New { version, context, deleter, flags: 0, tensor });
+        let new = Box::new(VersionedTensor { version, context, deleter, flags: 0, tensor });
         let pointer = NonNull::from(Box::leak(new)).cast();
         // SAFETY: the name says which structure it is; `drop_new` frees it where nobody took it over.
         unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, NEW, Some(drop_new)) }
     } else {
-        let deleter = Some(delete_old::<O> as unsafe extern "C" fn(*mut Old));
-        let old = Box::new(Old { tensor, context, deleter });
+        let deleter = Some(delete_old::<O> as unsafe extern "C" fn(*mut UnversionedTensor));
+        let old = Box::new(UnversionedTensor { tensor, context, deleter });
         let pointer = NonNull::from(Box::leak(old)).cast();
         // SAFETY: as above.
         unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, OLD, Some(drop_old)) }
@@ -258,20 +262,20 @@ pub fn capsule<O: Send + 'static>(
 }
 
 /// The `deleter` of what [`capsule`] makes.
-unsafe extern "C" fn delete_old<O>(own: *mut Old) {
+unsafe extern "C" fn delete_old<O>(own: *mut UnversionedTensor) {
     // SAFETY: `capsule` made both boxes, and whoever took the structure over calls this once.
     unsafe {
         let own = Box::from_raw(own);
-        drop(Box::from_raw(own.context.cast::<Kept<O>>()));
+        drop(Box::from_raw(own.context.cast::<CapsuleOwner<O>>()));
     }
 }
 
 /// The `deleter` of a structure of version 1 that [`capsule`] makes.
-unsafe extern "C" fn delete_new<O>(own: *mut New) {
+unsafe extern "C" fn delete_new<O>(own: *mut VersionedTensor) {
     // SAFETY: `capsule` made both boxes, and whoever took the structure over calls this once.
     unsafe {
         let own = Box::from_raw(own);
-        drop(Box::from_raw(own.context.cast::<Kept<O>>()));
+        drop(Box::from_raw(own.context.cast::<CapsuleOwner<O>>()));
     }
 }
 
@@ -282,7 +286,8 @@ unsafe extern "C" fn drop_old(capsule: *mut pyo3::ffi::PyObject) {
         if pyo3::ffi::PyCapsule_IsValid(capsule, OLD.as_ptr()) == 0 {
             return;
         }
-        let own: *mut Old = pyo3::ffi::PyCapsule_GetPointer(capsule, OLD.as_ptr()).cast();
+        let own: *mut UnversionedTensor =
+            pyo3::ffi::PyCapsule_GetPointer(capsule, OLD.as_ptr()).cast();
         if let Some(delete) = (*own).deleter {
             delete(own);
         }
@@ -296,7 +301,8 @@ unsafe extern "C" fn drop_new(capsule: *mut pyo3::ffi::PyObject) {
         if pyo3::ffi::PyCapsule_IsValid(capsule, NEW.as_ptr()) == 0 {
             return;
         }
-        let own: *mut New = pyo3::ffi::PyCapsule_GetPointer(capsule, NEW.as_ptr()).cast();
+        let own: *mut VersionedTensor =
+            pyo3::ffi::PyCapsule_GetPointer(capsule, NEW.as_ptr()).cast();
         if let Some(delete) = (*own).deleter {
             delete(own);
         }

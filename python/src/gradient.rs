@@ -9,14 +9,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stencil::memory::Bytes;
 use stencil::observe::ArrayName;
-use stencil::simulation::{Cotangents, Gradient, GradientBy, Place, ShotGradients};
+use stencil::simulation::{Cotangents, Gradient, GradientBy, ShotGradients, TapeStorage};
 use stencil::{Dtype, Error, Simulation};
 
 use crate::worker::Worker;
 use crate::{arrays, state};
 
 /// What a misfit says: derivatives by fields, and by records without times and by totals, as arrays.
-type Said<'py> =
+type MisfitResult<'py> =
     (Vec<(String, usize, Bound<'py, PyAny>)>, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Takes so many steps, asks `misfit`, and goes back over them.
@@ -96,7 +96,7 @@ fn asked(
         false => Vec::new(),
     };
     let said = misfit.bind(py).call1((dict, records, totals, shot))?;
-    let (fields, records, totals): Said<'_> = said.extract()?;
+    let (fields, records, totals): MisfitResult<'_> = said.extract()?;
     let fields = fields.into_iter().map(|(field, level, array)| {
         Ok((ArrayName { field, level }, arrays::grid(&array, "misfit")?))
     });
@@ -145,21 +145,21 @@ fn written(py: Python<'_>, found: Gradient) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// Names of coefficients and of parameters, whether totals count, and the bytes of kept states.
-pub type Asked = (Vec<String>, Vec<String>, bool, Option<u64>);
+pub type GradientOptions = (Vec<String>, Vec<String>, bool, Option<u64>);
 
 /// Where states are kept, and as which type: `gpu`, `memory`, or nothing; or a folder.
 pub type Keeping = (Option<String>, Option<PathBuf>, Option<String>);
 
 /// By what is differentiated, with how many bytes, and where states are kept.
 pub fn by(
-    (coefficients, parameters, totals, memory): Asked,
+    (coefficients, parameters, totals, memory): GradientOptions,
     (place, folder, rounded): Keeping,
 ) -> Result<GradientBy, Error> {
     let place = match (place.as_deref(), folder) {
-        (_, Some(folder)) => Place::Folder(folder),
-        (Some("gpu"), None) => Place::Device,
-        (Some("memory"), None) => Place::Memory,
-        _ => Place::WhereTheyLie,
+        (_, Some(folder)) => TapeStorage::Folder(folder),
+        (Some("gpu"), None) => TapeStorage::Device,
+        (Some("memory"), None) => TapeStorage::Memory,
+        _ => TapeStorage::WhereTheyLie,
     };
     let rounded = rounded.map(|name| {
         let reason = || format!("states are kept as f32, f16 or bf16, not as {name:?}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be done about an error, in the words of Python: arguments and calls, not options of a program.
 
-use stencil::error::{Asked, During, Hint};
+use stencil::error::{Hint, InterruptedWork, UnsupportedRequest};
 use stencil::transform::StencilError;
 use stencil::{Error, ErrorKind, Holder};
 
@@ -86,11 +86,13 @@ fn of_plain(error: &Error) -> &'static str {
             "nvidia-smi shows who else uses the GPU (torch keeps freed memory until torch.cuda.empty_cache()); take \
              a smaller array, or a dtype with fewer bytes; engine=\"cpu\" needs no memory of the GPU"
         }
-        Error::Asked { asked: Asked::Depths, .. } => {
+        Error::Asked { asked: UnsupportedRequest::Depths, .. } => {
             "leave out fuse and chain; engine=\"auto\" takes an engine that can, if there is one"
         }
-        Error::Asked { asked: Asked::Jump, .. } => "leave out jump, or take engine=\"fft\"",
-        Error::Asked { asked: Asked::Family, .. } => {
+        Error::Asked { asked: UnsupportedRequest::Jump, .. } => {
+            "leave out jump, or take engine=\"fft\""
+        }
+        Error::Asked { asked: UnsupportedRequest::Family, .. } => {
             "leave out kernel; engine=\"auto\" takes an engine that can, if there is one"
         }
         Error::Unsupported { .. } => "engine=\"auto\" takes an engine that can, if there is one",
@@ -121,7 +123,7 @@ fn of_plain(error: &Error) -> &'static str {
             "take a smaller dt, fewer steps, or a wider dtype in the system's file"
         }
         Error::Read { .. } => "check the path and its permissions",
-        Error::Stopped { during: During::Verifying } => {
+        Error::Stopped { during: InterruptedWork::Verifying } => {
             "the result is complete, but nobody checked it; verify=\"sample\" takes about a second, \"off\" none"
         }
         Error::Stopped { .. } => "the simulation may go on from the steps that are done",

@@ -14,13 +14,13 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use stencil::Error;
-use stencil::device::cuda::{Here, give_back, settle};
+use stencil::device::cuda::{CurrentContext, give_back, settle};
 use stencil::device::{DeviceBytes, Gpu};
-use stencil::filter::{Kind, OnDevice};
+use stencil::filter::{FilterOnDevice, ValueType};
 use tiles::filter::Filter;
 
 use crate::device_array::DeviceArray;
-use crate::dlpack::{self, CUDA, Described};
+use crate::dlpack::{self, ArrayDescription, CUDA};
 use crate::errors;
 
 /// Filters whose tables are kept, at most.
@@ -34,7 +34,7 @@ const CONTIGUOUS: &str = "make a copy of it in C order, as by tensor.contiguous(
 #[pyclass(frozen, module = "stencil._stencil")]
 pub struct DeviceInput {
     extents: Vec<usize>,
-    kind: Kind,
+    kind: ValueType,
     address: u64,
     is_writable: bool,
     /// The stream that its owner's work on it is in, if that is known.
@@ -55,7 +55,7 @@ impl DeviceInput {
             Ok(capsule) => dlpack::read(capsule)?,
             Err(_) => dlpack::describe(array, array.call_method0("__dlpack_device__")?.extract()?)?,
         };
-        let Described { device, address, extents, strides, dtype, is_writable, capsule } =
+        let ArrayDescription { device, address, extents, strides, dtype, is_writable, capsule } =
             described;
         if device.0 != CUDA {
             let text = format!("an array on device {device:?} of DLPack is none of a GPU");
@@ -63,7 +63,7 @@ impl DeviceInput {
         }
         let number = device.1;
         let (code, bits, lanes) = dtype;
-        let known = Kind::from_dlpack((code, bits)).filter(|_| lanes == 1);
+        let known = ValueType::from_dlpack((code, bits)).filter(|_| lanes == 1);
         let Some(kind) = known else {
             let text = format!(
                 "values of DLPack's code {code} of {bits} bits in {lanes} lanes are not filtered"
@@ -132,19 +132,19 @@ fn is_packed(extents: &[usize], strides: &[i64]) -> bool {
 /// The GPU, and what is kept of filters, the least recently used first.
 struct Filters {
     gpu: Gpu,
-    kept: Vec<(Arc<Filter>, [Kind; 2], OnDevice)>,
+    kept: Vec<(Arc<Filter>, [ValueType; 2], FilterOnDevice)>,
     /// For values between two steps of a filter. Steps follow one another on the GPU, so that all filters share it.
     between: Option<DeviceBytes>,
 }
 
 /// What the process keeps.
-struct Kept(Filters);
+struct FilterCache(Filters);
 
 // SAFETY: whatever it shares with others lies in it, and it is used by one thread at a time, whose context is the GPU's meanwhile.
-unsafe impl Send for Kept {}
+unsafe impl Send for FilterCache {}
 
 /// Nobody waits for it, or has it, together with Python's lock: work of a GPU may wait for functions of Python.
-static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+static KEPT: Mutex<Option<FilterCache>> = Mutex::new(None);
 /// The process that has the GPU, or is about to; 0 while there is none.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
@@ -166,16 +166,17 @@ fn filters<R: Send>(
 
 fn using<R>(task: impl FnOnce(&mut Filters) -> Result<R, Error>) -> Result<R, Error> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let opened = || Ok((Here::new()?, if kept.is_none() { Some(Gpu::open()?) } else { None }));
+    let opened =
+        || Ok((CurrentContext::new()?, if kept.is_none() { Some(Gpu::open()?) } else { None }));
     let (_here, gpu) = opened().inspect_err(|_: &Error| {
         if kept.is_none() {
             PROCESS.store(0, Ordering::Relaxed);
         }
     })?;
     if let Some(gpu) = gpu {
-        *kept = Some(Kept(Filters { gpu, kept: Vec::new(), between: None }));
+        *kept = Some(FilterCache(Filters { gpu, kept: Vec::new(), between: None }));
     }
-    let Kept(filters) = kept.as_mut().expect("it was made");
+    let FilterCache(filters) = kept.as_mut().expect("it was made");
     task(filters)
 }
 
@@ -184,11 +185,11 @@ impl Filters {
     /// before it, all work of the GPU, and after it, the GPU.
     ///
     /// # Safety
-    /// The contract of [`OnDevice::queue`], for these extents and types; streams are those of the GPU's context.
+    /// The contract of [`FilterOnDevice::queue`], for these extents and types; streams are those of the GPU's context.
     unsafe fn run(
         &mut self,
         filter: &Arc<Filter>,
-        kinds: [Kind; 2],
+        kinds: [ValueType; 2],
         [from, to]: [u64; 2],
         streams: &[u64],
     ) -> Result<(), Error> {
@@ -215,23 +216,23 @@ impl Filters {
     }
 
     /// Makes a filter the one that was used last.
-    fn prepare(&mut self, filter: &Arc<Filter>, kinds: [Kind; 2]) -> Result<(), Error> {
+    fn prepare(&mut self, filter: &Arc<Filter>, kinds: [ValueType; 2]) -> Result<(), Error> {
         let is_it = |kept: &Arc<Filter>| Arc::ptr_eq(kept, filter) || kept == filter;
         let known = self.kept.iter().position(|(kept, own, _)| *own == kinds && is_it(kept));
         if let Some(at) = known {
             self.kept[at..].rotate_left(1);
             return Ok(());
         }
-        let prepared = match OnDevice::new(&self.gpu, filter, kinds) {
+        let prepared = match FilterOnDevice::new(&self.gpu, filter, kinds) {
             Err(Error::GpuFull { .. }) => {
                 self.kept.clear();
                 give_back();
-                OnDevice::new(&self.gpu, filter, kinds)?
+                FilterOnDevice::new(&self.gpu, filter, kinds)?
             }
             other => other?,
         };
         self.kept.push((Arc::clone(filter), kinds, prepared));
-        let bytes = |kept: &[(Arc<Filter>, [Kind; 2], OnDevice)]| {
+        let bytes = |kept: &[(Arc<Filter>, [ValueType; 2], FilterOnDevice)]| {
             kept.iter().map(|it| it.2.table_bytes()).sum::<usize>()
         };
         while self.kept.len() > 1 && (self.kept.len() > MOST || bytes(&self.kept) > MOST_BYTES) {
@@ -296,7 +297,7 @@ pub fn filter_on_gpu(
     };
     let kind = match output {
         Some(output) => output.kind,
-        None => Kind::named(dtype).ok_or_else(unknown)?,
+        None => ValueType::named(dtype).ok_or_else(unknown)?,
     };
     if output.is_some_and(|output| !output.is_writable) {
         let text = "output is an array that its owner gives only to be read, or a copy of one";
@@ -339,7 +340,7 @@ pub fn filter_on_gpu(
     };
     let new = filters(py, run)?;
     if waits {
-        let end = py.detach(|| Here::new().and_then(|_here| settle()));
+        let end = py.detach(|| CurrentContext::new().and_then(|_here| settle()));
         end.map_err(|error| errors::raised(py, &error))?;
     }
     match (new, given) {

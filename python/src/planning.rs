@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use serde::Serialize;
 use stencil::families::Refusal;
 use stencil::names::UnknownName;
-use stencil::plan::{Target, on_gpu, on_this_machine};
+use stencil::plan::{RunTarget, on_gpu, on_this_machine};
 use stencil::run::checked;
 use stencil::system::examples::EXAMPLES;
 use stencil::transform::machine::Machine;
@@ -48,8 +48,8 @@ pub fn plan(
         let shape = Shape::new(&shape)?;
         let job = checked(choices.job(stencil, shape, Dtype::F32, steps)?)?;
         Ok(match described {
-            Some(machine) => on_gpu(&Target::described(machine), &job),
-            None => on_this_machine(Target::here().map_err(Refusal::of), &job),
+            Some(machine) => on_gpu(&RunTarget::described(machine), &job),
+            None => on_this_machine(RunTarget::here().map_err(Refusal::of), &job),
         })
     })?;
     value(py, &planned)

@@ -13,12 +13,12 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use stencil::engine::{EngineRequest, Sweeps};
-use stencil::error::During;
+use stencil::error::InterruptedWork;
 use stencil::families::Family;
 use stencil::run::{checked, sweeps};
 use stencil::{Depth, Dtype, Error, Shape, with_dtype};
 
-use crate::arrays::{HostArray, Stored, filled};
+use crate::arrays::{HostArray, StoredType, filled};
 use crate::choices::{Choices, Weights};
 use crate::{errors, process, worker};
 
@@ -45,10 +45,10 @@ struct Key {
 }
 
 /// What is kept of a key; nothing where no sweeps are taken.
-type Kept = (Key, Option<Arc<Sweeps>>);
+type CachedSweeps = (Key, Option<Arc<Sweeps>>);
 
 /// The least recently used first. Whoever has it locked has Python's lock, too, so that no `fork` finds it locked.
-static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+static KEPT: Mutex<Vec<CachedSweeps>> = Mutex::new(Vec::new());
 
 /// The sweeps that take so many steps of arrays of a shape and type, kept or planned now; none where the steps are not taken
 /// by sweeps.
@@ -112,7 +112,12 @@ pub fn take(py: Python<'_>, sweeps: &Sweeps, array: &HostArray<'_>) -> PyResult<
 }
 
 /// Takes the steps of values in C order into others. Long work leaves Python's lock to others, and Ctrl-C ends it.
-pub fn into<T: Stored>(py: Python<'_>, sweeps: &Sweeps, from: &[T], to: &mut [T]) -> PyResult<()> {
+pub fn into<T: StoredType>(
+    py: Python<'_>,
+    sweeps: &Sweeps,
+    from: &[T],
+    to: &mut [T],
+) -> PyResult<()> {
     if sweeps.is_serial() && sweeps.products() <= SHORT {
         let taken = sweeps.take(from, to, &mut || Ok(()));
         return taken.map_err(|error| errors::raised(py, &error));
@@ -129,7 +134,7 @@ pub fn into<T: Stored>(py: Python<'_>, sweeps: &Sweeps, from: &[T], to: &mut [T]
             looked = Instant::now();
             raised = Python::attach(|py| py.check_signals()).err();
             match raised {
-                Some(_) => Err(Error::Stopped { during: During::Computing }),
+                Some(_) => Err(Error::Stopped { during: InterruptedWork::Computing }),
                 None => Ok(()),
             }
         };
@@ -142,13 +147,13 @@ pub fn into<T: Stored>(py: Python<'_>, sweeps: &Sweeps, from: &[T], to: &mut [T]
 }
 
 /// Asks whether to go on.
-type GoOn<'a> = &'a mut dyn FnMut() -> Result<(), Error>;
+type ContinueCheck<'a> = &'a mut dyn FnMut() -> Result<(), Error>;
 
 /// Takes steps by the threads of a process that `fork` made, while the thread that Python has looks for Ctrl-C.
 fn in_a_child(
     py: Python<'_>,
     pool: &ThreadPool,
-    take: impl FnOnce(GoOn<'_>) -> Result<(), Error> + Send,
+    take: impl FnOnce(ContinueCheck<'_>) -> Result<(), Error> + Send,
 ) -> PyResult<()> {
     let stop = AtomicBool::new(false);
     let mut raised = None;
@@ -158,7 +163,7 @@ fn in_a_child(
             let stop = &stop;
             let steps = scope.spawn(move || {
                 let mut go_on = || match stop.load(Relaxed) {
-                    true => Err(Error::Stopped { during: During::Computing }),
+                    true => Err(Error::Stopped { during: InterruptedWork::Computing }),
                     false => Ok(()),
                 };
                 let taken = pool.install(|| take(&mut go_on));

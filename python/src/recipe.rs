@@ -23,19 +23,19 @@ pub struct Recipe {
     text: String,
     /// Where files lie that it names.
     folder: PathBuf,
-    given: Vec<Given>,
+    given: Vec<RecipeEntry>,
 }
 
 /// Something that is given, by what it is and a name.
 #[derive(Clone)]
-struct Given {
-    what: What,
+struct RecipeEntry {
+    what: EntryKind,
     name: String,
     values: Vec<Value>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum EntryKind {
     Parameter,
     Start,
     Before,
@@ -50,19 +50,19 @@ enum What {
     Series,
 }
 
-const WHATS: [(&str, What); 12] = [
-    ("parameter", What::Parameter),
-    ("start", What::Start),
-    ("before", What::Before),
-    ("coefficient", What::Coefficient),
-    ("boundary", What::Boundary),
-    ("keep", What::Keep),
-    ("solid", What::Solid),
-    ("size", What::Size),
-    ("spacing", What::Spacing),
-    ("dt", What::Dt),
-    ("dtype", What::Dtype),
-    ("series", What::Series),
+const WHATS: [(&str, EntryKind); 12] = [
+    ("parameter", EntryKind::Parameter),
+    ("start", EntryKind::Start),
+    ("before", EntryKind::Before),
+    ("coefficient", EntryKind::Coefficient),
+    ("boundary", EntryKind::Boundary),
+    ("keep", EntryKind::Keep),
+    ("solid", EntryKind::Solid),
+    ("size", EntryKind::Size),
+    ("spacing", EntryKind::Spacing),
+    ("dt", EntryKind::Dt),
+    ("dtype", EntryKind::Dtype),
+    ("series", EntryKind::Series),
 ];
 
 #[derive(Clone)]
@@ -128,10 +128,11 @@ impl Recipe {
         for (what, name, values) in all {
             let found = WHATS.iter().find(|(known, _)| *known == what);
             let &(_, what) = found.expect("what the package itself gives");
-            let may_stay = matches!(what, What::Start | What::Before | What::Coefficient);
+            let may_stay =
+                matches!(what, EntryKind::Start | EntryKind::Before | EntryKind::Coefficient);
             let values = values.iter().map(|value| Value::read(value, may_stay));
             let values = values.collect::<PyResult<_>>()?;
-            own.give(Given { what, name, values });
+            own.give(RecipeEntry { what, name, values });
         }
         Ok(own)
     }
@@ -160,7 +161,11 @@ impl Recipe {
     /// With other values of constants.
     pub fn parameters(&mut self, all: Vec<(String, String)>) {
         for (name, value) in all {
-            self.give(Given { what: What::Parameter, name, values: vec![Value::Text(value)] });
+            self.give(RecipeEntry {
+                what: EntryKind::Parameter,
+                name,
+                values: vec![Value::Text(value)],
+            });
         }
     }
 
@@ -171,11 +176,11 @@ impl Recipe {
         let values: Vec<f64> =
             rows.iter().flat_map(|row| before.iter().chain(row)).copied().collect();
         let values = vec![Value::Grid(Grid::new(&extents, values)?.into())];
-        self.give(Given { what: What::Series, name: String::new(), values });
+        self.give(RecipeEntry { what: EntryKind::Series, name: String::new(), values });
         Ok(())
     }
 
-    fn give(&mut self, given: Given) {
+    fn give(&mut self, given: RecipeEntry) {
         self.given.retain(|own| own.what != given.what || own.name != given.name);
         self.given.push(given);
     }
@@ -207,7 +212,7 @@ impl Recipe {
     }
 }
 
-impl Given {
+impl RecipeEntry {
     /// Returns whether it is of a coefficient that was not there before.
     fn put(&self, to: &mut Description) -> Result<bool, Error> {
         let name = self.name.as_str();
@@ -226,33 +231,33 @@ impl Given {
         };
         let text = |place: &str| texts(place).swap_remove(0);
         match self.what {
-            What::Parameter => {
+            EntryKind::Parameter => {
                 to.set_constant(
                     &Text::new("parameters", name),
                     text(&format!("the parameter '{name}'")),
                 )?;
             }
-            What::Start => to.set_start(name, first())?,
-            What::Before => {
+            EntryKind::Start => to.set_start(name, first())?,
+            EntryKind::Before => {
                 let place = format!("the values before the start of '{name}'");
                 to.set_before(name, self.values.iter().map(|value| value.start(&place)).collect())?;
             }
-            What::Coefficient => return Ok(to.set_coefficient(name, first())),
-            What::Boundary => to.set_boundary(name, text("boundary").as_str())?,
-            What::Keep => to.set_keep(name, first())?,
-            What::Solid => to.solid = Some(first()),
-            What::Size => {
+            EntryKind::Coefficient => return Ok(to.set_coefficient(name, first())),
+            EntryKind::Boundary => to.set_boundary(name, text("boundary").as_str())?,
+            EntryKind::Keep => to.set_keep(name, first())?,
+            EntryKind::Solid => to.solid = Some(first()),
+            EntryKind::Size => {
                 let extents =
                     texts("size").iter().map(|text| text.as_str().parse().unwrap_or(0)).collect();
                 to.size = extents;
             }
-            What::Spacing => to.spacing = texts("spacing"),
-            What::Dt => to.dt = text("dt"),
-            What::Series => match self.values.first() {
+            EntryKind::Spacing => to.spacing = texts("spacing"),
+            EntryKind::Dt => to.dt = text("dt"),
+            EntryKind::Series => match self.values.first() {
                 Some(Value::Grid(grid)) => to.set_series(&arrays::rows(grid))?,
                 _ => to.set_series(&[])?,
             },
-            What::Dtype => to.dtype = text("dtype").as_str().parse().unwrap_or(Dtype::F32),
+            EntryKind::Dtype => to.dtype = text("dtype").as_str().parse().unwrap_or(Dtype::F32),
         }
         Ok(false)
     }

@@ -103,7 +103,7 @@ impl PySystem {
         own: PyRef<'py, Self>,
         steps: usize,
         misfit: Py<PyAny>,
-        by: gradient::Asked,
+        by: gradient::GradientOptions,
         keeping: gradient::Keeping,
         shots: Vec<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {

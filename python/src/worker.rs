@@ -41,22 +41,22 @@ pub struct Worker<T> {
 }
 
 /// Notes how far steps have come.
-struct Told(Arc<AtomicUsize>);
+struct StepProgress(Arc<AtomicUsize>);
 
 /// Notes it for one piece of work.
-struct Noted(Option<Arc<AtomicUsize>>);
+struct StepMeter(Option<Arc<AtomicUsize>>);
 
-impl Progress for Told {
+impl Progress for StepProgress {
     fn begin(&self, work: Work, _: usize) -> Box<dyn Meter> {
         let own = (work == Work::Computing).then(|| Arc::clone(&self.0));
         if let Some(reached) = &own {
             reached.store(0, Ordering::Relaxed);
         }
-        Box::new(Noted(own))
+        Box::new(StepMeter(own))
     }
 }
 
-impl Meter for Noted {
+impl Meter for StepMeter {
     fn reached(&mut self, done: usize) {
         if let Some(reached) = &self.0 {
             reached.store(done, Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl<T: 'static> Worker<T> {
     ) -> PyResult<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let reached = Arc::new(AtomicUsize::new(0));
-        let told: Arc<dyn Progress> = Arc::new(Told(Arc::clone(&reached)));
+        let told: Arc<dyn Progress> = Arc::new(StepProgress(Arc::clone(&reached)));
         let control = Control { stop: Stop::from(Arc::clone(&stop)), progress: Some(told) };
         let (tasks, queue) = mpsc::channel::<Task<T>>();
         let (made, answer) = mpsc::channel();

@@ -12,7 +12,7 @@ use problem::error::Mistake;
 use problem::{Error, Shape};
 
 /// Where places are.
-pub struct Places<'a> {
+pub struct PlaceExpressions<'a> {
     /// The grid.
     pub shape: Shape,
     /// Distance of points along z, y, x.
@@ -23,7 +23,7 @@ pub struct Places<'a> {
     pub folder: &'a Path,
 }
 
-impl Places<'_> {
+impl PlaceExpressions<'_> {
     /// Places among the points of the grid as (z, y, x), each in points; `owner` is what has them.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! Terms that a stencil takes beyond the grid. A term is no field and has no boundary: what it is there is computed
 //! from what lies around its fields, which of a field that is updated in it is seldom what was meant.
 
-use super::expression::{Kind, Scope, Syntax, names_in, parse};
+use super::expression::{Scope, Syntax, SyntaxKind, names_in, parse};
 use super::parts::Field;
 use super::text::Text;
 use problem::boundary::Side;
@@ -39,8 +39,8 @@ impl Seen<'_> {
     /// A part of an equation, and the stencil of which it is an argument.
     fn visit(&mut self, part: &Syntax, under: Option<usize>) -> Result<(), Mistake> {
         match &part.kind {
-            Kind::Number(_) => Ok(()),
-            Kind::Name(name) => {
+            SyntaxKind::Number(_) => Ok(()),
+            SyntaxKind::Name(name) => {
                 let Some(text) = self.scope.terms.get(name) else { return Ok(()) };
                 if let Some(stencil) = under
                     && self.changes_a_field(text)?
@@ -49,11 +49,13 @@ impl Seen<'_> {
                 }
                 self.visit(&parse(text)?, under)
             }
-            Kind::Call(name, parts) => {
+            SyntaxKind::Call(name, parts) => {
                 let own = self.scope.stencils.iter().position(|known| known == name);
                 parts.iter().try_for_each(|part| self.visit(part, own.or(under)))
             }
-            Kind::Operator(_, parts) => parts.iter().try_for_each(|part| self.visit(part, under)),
+            SyntaxKind::Operator(_, parts) => {
+                parts.iter().try_for_each(|part| self.visit(part, under))
+            }
         }
     }
 
@@ -67,13 +69,13 @@ impl Seen<'_> {
         let mut parts = vec![parse(text)?];
         while let Some(part) = parts.pop() {
             match part.kind {
-                Kind::Number(_) => (),
-                Kind::Name(name) => match terms.get(&name) {
+                SyntaxKind::Number(_) => (),
+                SyntaxKind::Name(name) => match terms.get(&name) {
                     Some(term) => parts.push(parse(term)?),
                     None => at_the_point |= fields.contains(&name),
                 },
-                Kind::Call(name, _) if stencils.contains(&name) => by_a_stencil = true,
-                Kind::Call(_, inner) | Kind::Operator(_, inner) => parts.extend(inner),
+                SyntaxKind::Call(name, _) if stencils.contains(&name) => by_a_stencil = true,
+                SyntaxKind::Call(_, inner) | SyntaxKind::Operator(_, inner) => parts.extend(inner),
             }
         }
         Ok(at_the_point && by_a_stencil)

@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
     use crate::examples::EXAMPLES;
-    use crate::{Asked, Description, SystemSimulation};
+    use crate::{ComputeOptions, Description, SystemSimulation};
     use compute::engine::EngineRequest;
     use problem::check::rounded::Losses;
     use problem::{Dtype, ErrorKind};
@@ -120,7 +120,7 @@ mod tests {
         ] {
             // Jumps are of systems whose weights do not vary.
             let system = fields(8, points, "1", engine != EngineRequest::Fft);
-            let asked = Asked { engine, steps: 2, ..Asked::default() };
+            let asked = ComputeOptions { engine, steps: 2, ..ComputeOptions::default() };
             let refused = SystemSimulation::asked(&system, &asked).err().expect("too large");
             assert!(refused.to_string().contains(what), "{refused}");
             assert_eq!(refused.kind(), ErrorKind::Memory);

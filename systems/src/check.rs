@@ -8,10 +8,10 @@ use rayon::prelude::*;
 
 use super::checked::System;
 use super::digits::Digits;
-use super::evaluate::{Evaluator, Plain, Values};
+use super::evaluate::{Evaluator, PlainF64, Values};
 use super::expression::Array;
 use super::interval::{Interval, Rounding};
-use super::once::Once;
+use super::once::CommonSubexpressions;
 use super::places::Places;
 use super::session::StepSession;
 use super::unrounded::UnroundedCoefficients;
@@ -25,7 +25,7 @@ const TOGETHER: usize = 64;
 
 /// Where a step is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Points {
+pub enum ComparedPoints {
     /// Everywhere on a small grid, else at a sample.
     Sample,
     /// At an eighth of a sample.
@@ -53,12 +53,12 @@ pub fn step(
     system: &System,
     session: &mut dyn StepSession,
     done: usize,
-    points: Points,
+    points: ComparedPoints,
 ) -> Result<Comparison, Error> {
     let indices = match points {
-        Points::Sample => sample(system, done as u64, drawn(system, POINTS)),
-        Points::Few => sample(system, done as u64, drawn(system, POINTS / 8)),
-        Points::All => all(system)?,
+        ComparedPoints::Sample => sample(system, done as u64, drawn(system, POINTS)),
+        ComparedPoints::Few => sample(system, done as u64, drawn(system, POINTS / 8)),
+        ComparedPoints::All => all(system)?,
     };
     let dtype = session.holds().unwrap_or(system.dtype);
     let rounding = Rounding::of(dtype).with_sums(session.sums());
@@ -125,7 +125,7 @@ pub fn step(
 }
 
 /// What evaluates with numbers of a kind.
-type Of<'a, 'b, N> = Evaluator<'a, N, dyn Values + 'b>;
+type CheckEvaluator<'a, 'b, N> = Evaluator<'a, N, dyn Values + 'b>;
 
 /// The values of the next step, computed in f64, and what rounding can make of them.
 fn expect(
@@ -138,28 +138,29 @@ fn expect(
     let [_, ny, nx] = system.shape.extents();
     let step = done as f64;
     let solvers = system.solvers()?;
-    let plain_solved = system.solved(&Plain, values, (step, reduced), &solvers);
+    let plain_solved = system.solved(&PlainF64, values, (step, reduced), &solvers);
     let solved = system.solved(&rounding, values, (step, reduced), &solvers);
-    let next = Once::new(system.fields.iter().map(|field| &field.next));
-    let of_point = |plain: &Of<Plain>, rounded: &Of<Rounding>, index: usize| {
-        let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
-        let expected = next.at(plain, place).into_iter().zip(next.at(rounded, place));
-        let one = expected.enumerate().map(|(number, (exact, within))| {
-            let exact = plain.with_sources(number, place, exact);
-            let within = rounded.with_sources(number, place, within);
-            // Rounding keeps the order. What f64 itself has lost of the exact value lies within, too.
-            let within = Interval {
-                low: dtype.round(within.low).min(exact),
-                high: dtype.round(within.high).max(exact),
-            };
-            let before = values.value(Array::Field { field: number, level: 0 }, index);
-            Expected { field: number, index, before, exact, within }
-        });
-        one.collect::<Vec<Expected>>()
-    };
+    let next = CommonSubexpressions::new(system.fields.iter().map(|field| &field.next));
+    let of_point =
+        |plain: &CheckEvaluator<PlainF64>, rounded: &CheckEvaluator<Rounding>, index: usize| {
+            let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
+            let expected = next.at(plain, place).into_iter().zip(next.at(rounded, place));
+            let one = expected.enumerate().map(|(number, (exact, within))| {
+                let exact = plain.with_sources(number, place, exact);
+                let within = rounded.with_sources(number, place, within);
+                // Rounding keeps the order. What f64 itself has lost of the exact value lies within, too.
+                let within = Interval {
+                    low: dtype.round(within.low).min(exact),
+                    high: dtype.round(within.high).max(exact),
+                };
+                let before = values.value(Array::Field { field: number, level: 0 }, index);
+                Expected { field: number, index, before, exact, within }
+            });
+            one.collect::<Vec<Expected>>()
+        };
     // What stages compute for one point is there for those beside it.
     let of_some = |indices: &[usize]| {
-        let plain = Evaluator::new(system, Plain, values, step).knowing(reduced);
+        let plain = Evaluator::new(system, PlainF64, values, step).knowing(reduced);
         let plain = plain.with_solved(&plain_solved);
         let rounded = Evaluator::new(system, rounding, values, step).knowing(reduced);
         let rounded = rounded.with_solved(&solved);

@@ -10,20 +10,20 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use transform::Stencil;
 
-use super::at::Places;
+use super::at::PlaceExpressions;
 use super::beyond;
 use super::clock::{self, Rule, StepLength};
 use super::constants;
 use super::description::{Change, Description, FieldText, StartText, StencilText, Table};
 use super::ends;
 use super::expression::{
-    Array, Function, Node, PlaceOf, Purpose, Scope, is_name, is_taken, is_value,
+    Array, CoordinateScope, Function, Node, Purpose, Scope, is_name, is_taken, is_value,
 };
 use super::integrate::{self, Rate};
 use super::origin::Origin;
 use super::parts::{
-    Beside, Coefficient, Field, Receiver, SOLID, Source, Start, Trace, WallImage, Walls, Whole,
-    Work, index,
+    BatchNumbers, Coefficient, Field, Receiver, SOLID, Source, Start, StepWork, Trace, WallImage,
+    Walls, WholeGrid, index,
 };
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
@@ -65,9 +65,9 @@ pub struct System {
     pub(super) tables: Vec<Table>,
     pub(super) fields: Vec<Field>,
     pub(super) coefficients: Vec<Coefficient>,
-    pub(super) works: Vec<Work>,
+    pub(super) works: Vec<StepWork>,
     /// Of a rank's part the grid on which it solves.
-    pub(super) solved_on: Option<Whole>,
+    pub(super) solved_on: Option<WholeGrid>,
     /// The coefficient that is 1 at solid points and 0 elsewhere.
     pub(super) solid: Option<usize>,
     /// The expressions of values and slopes at sides.
@@ -99,7 +99,7 @@ pub struct System {
     pub(super) warnings: Vec<String>,
     /// The systems beside which it is computed by one kernel, if it is.
     #[serde(skip)]
-    pub(super) beside: Option<Beside>,
+    pub(super) beside: Option<BatchNumbers>,
     /// What it was made of; of a rank's part nothing.
     #[serde(skip)]
     pub(super) source: Option<Arc<Origin>>,
@@ -207,7 +207,7 @@ impl System {
             let value = scope.work(&text.value)?;
             let own = Array::Work(system.works.len());
             let walls = system.walls(text.walls.as_ref(), own, &scope)?;
-            system.works.push(Work { name, boundary, value, of, later: 0.0, walls });
+            system.works.push(StepWork { name, boundary, value, of, later: 0.0, walls });
         }
         let mut rates = system.rates(description, &scope)?;
         system.absorb(description, &scope, &mut rates)?;
@@ -226,13 +226,13 @@ impl System {
             coefficients.push(Coefficient { name, boundary, start });
         }
         let spacing = system.spacing;
-        let places = Places { shape, spacing, scope: &scope, folder };
+        let places = PlaceExpressions { shape, spacing, scope: &scope, folder };
         let mut number = 0;
         for source in &description.sources {
             let field = index("field", &source.field, &scope.fields)?;
             let System { fields, sources, shares, .. } = &mut system;
             for place in places.of(&source.field, &source.at, source.units)? {
-                let at = PlaceOf { points: place, spacing };
+                let at = CoordinateScope { points: place, spacing };
                 let add = scope.number_at(&source.add, Purpose::Next, at)?;
                 for share in source.interpolation.weights(place, shape) {
                     sourced::add((fields, sources), field, share, &add);

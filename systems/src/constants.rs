@@ -19,7 +19,7 @@ const AXES: [&str; 3] = ["z", "y", "x"];
 pub const OF_GRID: [&str; 7] = ["h", "hx", "hy", "hz", "nx", "ny", "nz"];
 
 /// What the numbers are that a system's equations are written with.
-pub struct Numbers {
+pub struct ConstantValues {
     /// Distance of points along z, y, x; 1 along axes that the grid lacks.
     pub spacing: [f64; 3],
     /// Time of a step; none where it follows from the values.
@@ -41,7 +41,7 @@ pub fn resolve(
     description: &Description,
     shape: Shape,
     scope: &mut Scope,
-) -> Result<Numbers, Mistake> {
+) -> Result<ConstantValues, Mistake> {
     let dims = shape.dims();
     let axes = 3 - dims..3;
     for axis in axes.clone() {
@@ -113,7 +113,7 @@ pub fn resolve(
     };
     let first = if follows { 0.0 } else { positive(dt, "the time step")? };
     let dt = (!scope.varies_steps).then_some(first);
-    let mut numbers = Numbers { spacing: [1.0; 3], dt, first, end, steps };
+    let mut numbers = ConstantValues { spacing: [1.0; 3], dt, first, end, steps };
     for (axis, letter) in AXES.iter().enumerate().skip(3 - dims) {
         let name = format!("h{letter}");
         let name = if open.contains_key(&name) { name } else { own(scope, &name) };

@@ -10,11 +10,11 @@ use super::description::Table;
 use super::expression::{Array, Function, Node};
 use super::parts::WallImage;
 use compute::engine::fft::solve::Solver;
-use problem::boundary::{Image, Place, Side};
+use problem::boundary::{Image, NeighbourPlace, Side};
 use problem::{Dtype, Shape};
 
 /// Numbers of some kind, and how they are computed with.
-pub trait Numbers: Clone {
+pub trait NumberKind: Clone {
     /// The kind.
     type Number: Copy + Send + Sync;
     /// A number as an engine has it.
@@ -40,9 +40,9 @@ pub type Solved<N> = BTreeMap<Array, Vec<N>>;
 
 /// Plain f64.
 #[derive(Clone, Copy, Debug)]
-pub struct Plain;
+pub struct PlainF64;
 
-impl Numbers for Plain {
+impl NumberKind for PlainF64 {
     type Number = f64;
 
     fn number(&self, value: f64) -> f64 {
@@ -95,9 +95,9 @@ pub trait Values: Sync {
 }
 
 /// No arrays: for what has one value for all points.
-pub struct Nothing;
+pub struct NoArrays;
 
-impl Values for Nothing {
+impl Values for NoArrays {
     fn value(&self, _: Array, _: usize) -> f64 {
         unreachable!("what is one number for a step reads no array")
     }
@@ -108,7 +108,7 @@ impl Values for Nothing {
 }
 
 /// What expressions are evaluated with.
-pub struct Evaluator<'a, N: Numbers, V: ?Sized> {
+pub struct Evaluator<'a, N: NumberKind, V: ?Sized> {
     /// Whose expressions.
     pub system: &'a System,
     /// How numbers are computed with.
@@ -125,7 +125,7 @@ pub struct Evaluator<'a, N: Numbers, V: ?Sized> {
     computed: Mutex<HashMap<(Array, usize), N::Number>>,
 }
 
-impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
+impl<'a, N: NumberKind, V: Values + ?Sized> Evaluator<'a, N, V> {
     /// An evaluator of a system's expressions, after so many steps.
     pub fn new(system: &'a System, numbers: N, values: &'a V, step: f64) -> Self {
         let (totals, solved, computed) = (&[] as &[f64], None, Mutex::default());
@@ -264,7 +264,7 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
     }
 
     /// Where the way from a point outside of the grid leads: the rule of x comes first, then that of y, then that of z.
-    fn way(&self, array: Array, point: [isize; 3]) -> Way {
+    fn way(&self, array: Array, point: [isize; 3]) -> OutsidePath {
         let (boundary, later) = self.system.around(array);
         let extents = self.system.shape.extents();
         let (mut place, mut ways, mut end) = ([0; 3], Vec::new(), None);
@@ -276,11 +276,11 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
                 _ => (),
             };
             match boundary.resolve_by(axis, point[axis], extents[axis], passed) {
-                Place::Inside(at, image) => {
+                NeighbourPlace::Inside(at, image) => {
                     place[axis] = at;
                     ways.push((image, added));
                 }
-                Place::Value(value) => {
+                NeighbourPlace::Value(value) => {
                     end = Some(value);
                     ways.push((Image::SAME, added));
                     break;
@@ -291,12 +291,12 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
             Some(value) => Err(value),
             None => Ok((place[0] * extents[1] + place[1]) * extents[2] + place[2]),
         };
-        Way { point, found, later, ways }
+        OutsidePath { point, found, later, ways }
     }
 
     /// What sides make of the value of an array where the way from a point outside leads.
-    fn beyond(&self, way: &Way, value: N::Number) -> N::Number {
-        let Way { point, ways, later, .. } = way;
+    fn beyond(&self, way: &OutsidePath, value: N::Number) -> N::Number {
+        let OutsidePath { point, ways, later, .. } = way;
         let rise = |image: &Image| (image.added != 0.0).then_some(image.added);
         // Slopes that are numbers are added up in any order.
         if ways.iter().all(|(image, added)| image.factor == 1.0 && added.is_empty()) {
@@ -358,7 +358,7 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
             solid.is_some_and(|solid| self.values.value(solid, index) != 0.0)
         };
         let is_kept = || {
-            let plain = Evaluator::new(self.system, Plain, self.values, self.step);
+            let plain = Evaluator::new(self.system, PlainF64, self.values, self.step);
             let plain = plain.knowing(self.totals);
             keep.is_some_and(|keep| plain.at(keep, point) != 0.0)
         };
@@ -374,7 +374,7 @@ impl<'a, N: Numbers, V: Values + ?Sized> Evaluator<'a, N, V> {
 
 /// The way from a point outside of the grid to a value.
 #[derive(Clone)]
-struct Way {
+struct OutsidePath {
     /// The point (z, y, x).
     point: [isize; 3],
     /// The place in C order that it leads to, or the value that is there instead.
@@ -385,7 +385,7 @@ struct Way {
     ways: Vec<(Image, Vec<(f64, usize)>)>,
 }
 
-impl Way {
+impl OutsidePath {
     /// Whether anything is added to the value.
     fn adds(&self) -> bool {
         self.ways.iter().any(|(image, added)| image.added != 0.0 || !added.is_empty())

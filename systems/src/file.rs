@@ -22,7 +22,7 @@ use problem::Dtype;
 use problem::error::Mistake;
 use problem::names::UnknownName;
 use problem::near::near;
-use whole::Whole;
+use whole::WholeNumber;
 
 #[cfg(test)]
 mod tests;
@@ -64,7 +64,7 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table such as { size = [480, 640], spacing = 0.1 }")]
 struct GridTable {
-    size: Vec<Whole>,
+    size: Vec<WholeNumber>,
     spacing: Option<Spanned<OneOrMore>>,
     dtype: Option<Strings>,
     solid: Option<Strings>,
@@ -74,9 +74,9 @@ struct GridTable {
 #[serde(deny_unknown_fields, expecting = "a table such as { dt = 0.1, steps = 1000 }")]
 struct TimeTable {
     dt: Option<Spanned<Value>>,
-    dt_every: Option<Whole>,
+    dt_every: Option<WholeNumber>,
     tolerance: Option<Spanned<Value>>,
-    steps: Option<Whole>,
+    steps: Option<WholeNumber>,
     until: Option<Spanned<Value>>,
     method: Option<Strings>,
 }
@@ -160,7 +160,7 @@ struct StencilTable {
     name: Option<Strings>,
     derivative: Option<Strings>,
     average: Option<Strings>,
-    order: Option<Whole>,
+    order: Option<WholeNumber>,
     offsets: Option<toml::Value>,
     weights: Option<toml::Value>,
     dense: Option<toml::Value>,
@@ -202,7 +202,7 @@ struct ReceiverTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table such as { width = 20 }")]
 struct SpongeTable {
-    width: Whole,
+    width: WholeNumber,
     strength: Option<f64>,
     #[serde(default)]
     sides: Vec<Strings>,
@@ -213,7 +213,7 @@ struct SpongeTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table such as { width = 10, speed = 1500 }")]
 struct PmlTable {
-    width: Spanned<Whole>,
+    width: Spanned<WholeNumber>,
     speed: Spanned<Value>,
     reflection: Option<Spanned<Value>>,
     frequency: Option<Spanned<Value>>,

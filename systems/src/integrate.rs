@@ -16,7 +16,7 @@ use problem::names::{self, UnknownName};
 use strum::{EnumString, VariantArray};
 
 use super::expression::{Array, Function, Node};
-use super::parts::{Field, WallImage, Walls, Work};
+use super::parts::{Field, StepWork, WallImage, Walls};
 use super::text::Text;
 
 /// How rates of change are integrated.
@@ -147,7 +147,7 @@ pub fn integrate(
     (method, dt, estimates): (Method, Node, bool),
     fields: &mut [Field],
     rates: &[Rate],
-    works: &mut Vec<Work>,
+    works: &mut Vec<StepWork>,
     texts: &[&Text],
 ) -> Result<std::ops::Range<usize>, Mistake> {
     let rows = method.rows();
@@ -284,11 +284,11 @@ impl Stages<'_> {
     }
 
     /// Work fields of what fields are off by; nothing where points keep their values.
-    fn estimates(&self, fields: &[Field]) -> Vec<Work> {
+    fn estimates(&self, fields: &[Field]) -> Vec<StepWork> {
         let Some(off) = self.off else { return Vec::new() };
         let estimate = |(number, field): (usize, &Field)| {
             let value = self.sum(&[], off, number);
-            Work {
+            StepWork {
                 name: format!("what {} is off by", field.name),
                 boundary: Boundary::default(),
                 value: match &field.keep {
@@ -332,10 +332,10 @@ impl Stages<'_> {
     }
 
     /// The work fields besides those that the system has, in the order of their numbers.
-    fn works(&self, fields: &[Field], own: &[Work]) -> Vec<Work> {
+    fn works(&self, fields: &[Field], own: &[StepWork]) -> Vec<StepWork> {
         let mut works = Vec::new();
         for stage in 1..self.rows.len() {
-            works.extend(fields.iter().enumerate().map(|(number, field)| Work {
+            works.extend(fields.iter().enumerate().map(|(number, field)| StepWork {
                 name: format!("{} in stage {}", field.name, stage + 1),
                 boundary: field.boundary,
                 value: self.row(stage - 1, number),
@@ -343,7 +343,7 @@ impl Stages<'_> {
                 later: self.rows[stage - 1].time,
                 walls: self.walls(stage, field.walls.as_ref()),
             }));
-            works.extend(own.iter().map(|work| Work {
+            works.extend(own.iter().map(|work| StepWork {
                 name: format!("{} in stage {}", work.name, stage + 1),
                 value: self.at(stage, &work.value),
                 later: self.rows[stage - 1].time,
@@ -352,7 +352,7 @@ impl Stages<'_> {
             }));
         }
         for stage in self.kept() {
-            works.extend(fields.iter().enumerate().map(|(number, field)| Work {
+            works.extend(fields.iter().enumerate().map(|(number, field)| StepWork {
                 name: format!("rate of {} in stage {}", field.name, stage + 1),
                 boundary: Boundary::default(),
                 value: self.rate(stage, number),

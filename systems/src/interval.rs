@@ -16,7 +16,7 @@
 //!   is all numbers, and so is that of everything that is computed of it.
 
 use super::description::Table;
-use super::evaluate::Numbers;
+use super::evaluate::NumberKind;
 use super::expression::{Function, Type};
 use compute::engine::fft::solve::Solver;
 use problem::Dtype;
@@ -161,7 +161,7 @@ impl Interval {
     }
 }
 
-impl Numbers for Rounding {
+impl NumberKind for Rounding {
     type Number = Interval;
 
     fn number(&self, value: f64) -> Interval {

@@ -2,13 +2,13 @@
 //! What files say of a system: checkpoints, and those that hold its fields.
 
 use super::checked::System;
-use files::io::checkpoint::Problem;
-use files::record::{Time, Units};
+use files::io::checkpoint::CheckpointProblem;
+use files::record::{RecordingClock, Units};
 
 impl System {
     /// What checkpoints say of it.
     #[must_use]
-    pub fn checkpointed(&self) -> Problem {
+    pub fn checkpointed(&self) -> CheckpointProblem {
         let (shape, dtype, dt) = (self.shape(), self.dtype(), self.dt());
         let fields: Vec<&str> = self.fields().collect();
         let fields = fields.join(", ");
@@ -24,13 +24,14 @@ impl System {
         let besides =
             "its spacing, equations, starts, boundaries, stencils, tables, sources or receivers";
         let (hash, arrays, steps) = (self.fingerprint(), self.arrays(), self.steps());
-        Problem { title, besides, hash, shape, dtype, arrays, steps }
+        CheckpointProblem { title, besides, hash, shape, dtype, arrays, steps }
     }
 
     /// When its steps are, and how far it is from a point to the next.
     #[must_use]
     pub fn units(&self) -> Units {
-        let time = if self.tells_time() { Time::Told } else { Time::Even(self.dt()) };
+        let time =
+            if self.tells_time() { RecordingClock::Told } else { RecordingClock::Even(self.dt()) };
         Units { time, spacing: self.spacing() }
     }
 }

@@ -114,7 +114,7 @@ pub use integrate::Method;
 pub use points::{Interpolation, Units};
 use problem::text;
 pub use problem::{Text, expression};
-pub use simulation::{Asked, Simulation, SystemSimulation, SystemState};
+pub use simulation::{ComputeOptions, Simulation, SystemSimulation, SystemState};
 pub use start_on_device::DeviceStart;
 
 impl Description {

@@ -4,11 +4,11 @@
 
 use std::collections::HashMap;
 
-use super::evaluate::{Evaluator, Numbers, Values};
+use super::evaluate::{Evaluator, NumberKind, Values};
 use super::expression::{Function, Node};
 
 /// The different parts of some expressions.
-pub struct Once<'a> {
+pub struct CommonSubexpressions<'a> {
     /// Each after those that it is made of.
     parts: Vec<Part<'a>>,
     /// The expressions, by their parts.
@@ -26,7 +26,7 @@ enum Part<'a> {
 /// What tells a part from others.
 type Key = (String, Vec<usize>);
 
-impl<'a> Once<'a> {
+impl<'a> CommonSubexpressions<'a> {
     /// The parts of these expressions.
     pub fn new(expressions: impl IntoIterator<Item = &'a Node>) -> Self {
         let (mut parts, mut known) = (Vec::new(), HashMap::new());
@@ -36,7 +36,7 @@ impl<'a> Once<'a> {
     }
 
     /// The values of the expressions at a point (z, y, x).
-    pub fn at<N: Numbers, V: Values + ?Sized>(
+    pub fn at<N: NumberKind, V: Values + ?Sized>(
         &self,
         evaluator: &Evaluator<N, V>,
         point: [isize; 3],

@@ -74,7 +74,7 @@ pub struct Coefficient {
 
 /// What is computed in each step, and read around points.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Work {
+pub struct StepWork {
     pub name: String,
     pub boundary: Boundary,
     /// Its value at a point.
@@ -89,7 +89,7 @@ pub struct Work {
 
 /// The grid of which a rank has a part, and on which it solves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Whole {
+pub struct WholeGrid {
     pub shape: Shape,
     /// What lies around each work field.
     pub boundaries: Vec<Boundary>,
@@ -142,7 +142,7 @@ pub enum Recorded {
 
 /// What is known of the systems that one kernel computes side by side ([`crate::batch`]): they differ in numbers only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct BatchNumbers {
     /// How many there are.
     pub members: usize,
     /// Of the program's numbers, and after them of what sources add, those that differ among them.

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use crate::checked::System;
-use crate::evaluate::{self, Evaluator, Plain};
+use crate::evaluate::{self, Evaluator, PlainF64};
 use crate::expression::Array;
-use crate::once::Once;
+use crate::once::CommonSubexpressions;
 use crate::unrounded::UnroundedCoefficients;
 use problem::{Error, Grid, Region, Shape, Values};
 
@@ -35,7 +35,7 @@ impl Places {
         if system.has_solves() {
             return None;
         }
-        let next = Once::new(system.fields.iter().map(|field| &field.next));
+        let next = CommonSubexpressions::new(system.fields.iter().map(|field| &field.next));
         let reads = points.par_iter().map(|point| reads(system, &next, done, *point)).collect();
         Self::of(system, reads)
     }
@@ -152,12 +152,17 @@ impl evaluate::Values for Recorder {
 }
 
 /// What the next values at a point are computed from, with the present ones.
-fn reads(system: &System, next: &Once, done: usize, point: usize) -> Vec<(Array, usize)> {
+fn reads(
+    system: &System,
+    next: &CommonSubexpressions,
+    done: usize,
+    point: usize,
+) -> Vec<(Array, usize)> {
     let recorder = Recorder::default();
     let given = UnroundedCoefficients { system, values: &recorder };
     // Which values are read does not depend on them.
     let totals = vec![0.0; system.totals.reductions.len()];
-    let evaluator = Evaluator::new(system, Plain, &given, done as f64).knowing(&totals);
+    let evaluator = Evaluator::new(system, PlainF64, &given, done as f64).knowing(&totals);
     let place = one_point(system.shape, point).low;
     next.at(&evaluator, place);
     for field in &system.fields {
@@ -190,7 +195,7 @@ mod tests {
             simulation.step(3).unwrap();
             let points = system.shape.points();
             let some = [0, points / 3, points / 2, points - 1];
-            let next = Once::new(system.fields.iter().map(|field| &field.next));
+            let next = CommonSubexpressions::new(system.fields.iter().map(|field| &field.next));
             let all: Vec<_> = some.iter().map(|point| reads(&system, &next, 3, *point)).collect();
             let mut by_array: BTreeMap<Array, Vec<Piece>> = BTreeMap::new();
             for (array, place) in all.iter().flatten() {

@@ -9,7 +9,7 @@ use problem::Error;
 use transform::machine::Machine;
 
 use super::checked::System;
-use super::families::{self, FAMILIES, Family, Hardware, Ranking, Run, Way};
+use super::families::{self, FAMILIES, Family, Hardware, PlannedRun, Ranking, StepPlan};
 use super::gpu;
 use super::session::StepSession;
 use super::speeds::{CORE, GPU};
@@ -17,17 +17,17 @@ use super::start::StartValues;
 use super::sum;
 
 /// The ways to take the steps of a system, in the order in which `auto` takes them.
-pub struct Ways {
+pub struct StepPlans {
     /// The ways, as everybody is told of them.
     pub planned: Planned,
-    ways: Vec<Way>,
+    ways: Vec<StepPlan>,
 }
 
 /// The way that is taken.
 #[derive(Clone)]
-pub struct Chosen {
+pub struct ChosenPlan {
     /// The way.
-    pub way: Way,
+    pub way: StepPlan,
     /// Why this one.
     pub why: String,
     /// What is predicted of it.
@@ -36,15 +36,15 @@ pub struct Chosen {
 
 /// All ways to take the steps of a system.
 #[must_use]
-pub fn ways(run: &Run) -> Ways {
-    Ways::of(&families::of(run.system), run)
+pub fn ways(run: &PlannedRun) -> StepPlans {
+    StepPlans::of(&families::of(run.system), run)
 }
 
 /// All ways for `host plan`, of a system that may be no stencil.
 #[must_use]
 pub fn planned(system: &System, hardware: &Hardware) -> Planned {
-    let run = Run { system, hardware, steps: system.steps(), asked: false };
-    let Ways { mut planned, .. } = ways(&run);
+    let run = PlannedRun { system, hardware, steps: system.steps(), asked: false };
+    let StepPlans { mut planned, .. } = ways(&run);
     let reason = "no kernel there finishes a sum with equations".to_owned();
     planned.reject("dense", Refusal::System(reason));
     if let Err(why) = sum::job(system) {
@@ -54,8 +54,8 @@ pub fn planned(system: &System, hardware: &Hardware) -> Planned {
     planned
 }
 
-impl Ways {
-    fn of(families: &[&'static dyn Family], run: &Run) -> Self {
+impl StepPlans {
+    fn of(families: &[&'static dyn Family], run: &PlannedRun) -> Self {
         let Ranking { ways, rejected } = Ranking::of(families, run);
         let work = (run.system.shape().points() * run.system.fields().len()) as f64;
         let ranked = ways.iter().map(|way| candidate(way, work)).collect();
@@ -72,7 +72,7 @@ impl Ways {
     }
 }
 
-fn candidate(way: &Way, work: f64) -> Candidate {
+fn candidate(way: &StepPlan, work: f64) -> Candidate {
     Candidate {
         engine: way.family.engine(),
         kernel: way.kernel.clone(),
@@ -103,7 +103,7 @@ pub struct Request {
 ///
 /// # Errors
 /// What was asked for cannot take the system's steps, or nothing can.
-pub fn choose(system: &System, request: Request) -> Result<Chosen, Error> {
+pub fn choose(system: &System, request: Request) -> Result<ChosenPlan, Error> {
     match request.engine {
         EngineRequest::Emulate => emulated(system, request),
         EngineRequest::Dense => {
@@ -119,12 +119,12 @@ pub(super) fn choose_on(
     hardware: &Hardware,
     system: &System,
     request: Request,
-) -> Result<Chosen, Error> {
+) -> Result<ChosenPlan, Error> {
     let Request { engine, family, steps, written } = request;
     let named = family.and_then(families::find);
     let asked = engine != EngineRequest::Auto || named.is_some();
     let steps = system.evenly().map_or(steps, |most| steps.min(most));
-    let run = Run { system, hardware, steps, asked };
+    let run = PlannedRun { system, hardware, steps, asked };
     let engine: &'static str = match (engine, named) {
         (EngineRequest::Auto, None) => return of_all(&run),
         (EngineRequest::Auto, Some(family)) => family.engine(),
@@ -146,10 +146,10 @@ pub(super) fn choose_on(
 /// The first way of an engine.
 fn of_engine(
     families: &[&'static dyn Family],
-    run: &Run,
+    run: &PlannedRun,
     engine: &'static str,
-) -> Result<Chosen, Error> {
-    let ways = Ways::of(families, run);
+) -> Result<ChosenPlan, Error> {
+    let ways = StepPlans::of(families, run);
     let Some(way) = ways.ways.first() else {
         let refusal = ways.refusal(engine).expect("a family has a way, or says why not");
         if run.hardware.gpu().is_err_and(|none| none == refusal) {
@@ -171,7 +171,7 @@ fn of_engine(
 }
 
 /// The first of all ways.
-fn of_all(run: &Run) -> Result<Chosen, Error> {
+fn of_all(run: &PlannedRun) -> Result<ChosenPlan, Error> {
     let ways = ways(run);
     let Some(first) = ways.ways.first() else {
         let refusal = ways.refusal("cpu").expect("no engine has a way");
@@ -187,20 +187,20 @@ fn of_all(run: &Run) -> Result<Chosen, Error> {
     Ok(chosen(&ways, run, why))
 }
 
-fn chosen(ways: &Ways, run: &Run, why: String) -> Chosen {
+fn chosen(ways: &StepPlans, run: &PlannedRun, why: String) -> ChosenPlan {
     let way = ways.ways.first().expect("whoever chooses has one").clone();
     // Of cores the costs are those of one machine.
     let forecast = match run.hardware.gpu() {
         Ok(_) => Forecast::of_first(&ways.planned, run.steps).unwrap_or_default(),
         Err(_) => Forecast::default(),
     };
-    Chosen { way, why, forecast }
+    ChosenPlan { way, why, forecast }
 }
 
 /// Why many steps are taken at once.
-fn faster(ways: &Ways, steps: usize) -> String {
+fn faster(ways: &StepPlans, steps: usize) -> String {
     // Short ones with more digits.
-    let seconds = |way: &Way| match way.seconds_per_step * steps as f64 {
+    let seconds = |way: &StepPlan| match way.seconds_per_step * steps as f64 {
         of if of < 0.1 => format!("{of:.4} s"),
         of => format!("{of:.2} s"),
     };
@@ -216,25 +216,25 @@ fn faster(ways: &Ways, steps: usize) -> String {
 ///
 /// # Errors
 /// [`Error::Unsupported`]: there is none, or the system is too large to be emulated.
-pub fn emulated(system: &System, request: Request) -> Result<Chosen, Error> {
+pub fn emulated(system: &System, request: Request) -> Result<ChosenPlan, Error> {
     gpu::check_emulated(system)?;
     let request = Request { engine: EngineRequest::Cuda, written: true, ..request };
     let chosen = choose_on(&Hardware::described(Machine::h200()), system, request)?;
     // It is no GPU that executes the kernel.
-    Ok(Chosen { forecast: Forecast::default(), ..chosen })
+    Ok(ChosenPlan { forecast: Forecast::default(), ..chosen })
 }
 
 /// The fastest way on the CUDA cores of a GPU.
 ///
 /// # Errors
 /// [`Error::Unsupported`]: there is none. [`Error::GpuMemory`].
-pub fn on_cuda_cores(system: &System, machine: Machine) -> Result<Chosen, Error> {
+pub fn on_cuda_cores(system: &System, machine: Machine) -> Result<ChosenPlan, Error> {
     let (engine, steps) = (EngineRequest::Cuda, system.steps());
     let request = Request { engine, steps, written: true, ..Request::default() };
     choose_on(&Hardware::described(machine), system, request)
 }
 
-impl Chosen {
+impl ChosenPlan {
     /// The session of a system by this way, on this machine.
     ///
     /// # Errors
@@ -248,7 +248,7 @@ impl Chosen {
     }
 
     /// The launch of this way, which is one on a GPU.
-    pub(super) fn launch(&self) -> &gpu::Launch {
+    pub(super) fn launch(&self) -> &gpu::LaunchWork {
         self.way.launch.as_ref().expect("a way on CUDA cores is by launches")
     }
 }

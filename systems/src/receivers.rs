@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::at::Places;
+use super::at::PlaceExpressions;
 use super::checked::System;
 use super::description::{Description, RecordText};
-use super::evaluate::{self, Evaluator, Plain};
+use super::evaluate::{self, Evaluator, PlainF64};
 use super::expression::{Array, Node, Purpose, Scope};
 use super::origin::Origin;
-use super::parts::{Receiver, Recorded, Start, Trace, Work, index};
+use super::parts::{Receiver, Recorded, Start, StepWork, Trace, index};
 use super::places::one_point;
 use problem::{Dtype, Error, Grid, Region, Shape};
 
@@ -37,7 +37,7 @@ impl System {
         folder: &Path,
     ) -> Result<(), Error> {
         let dims = self.shape.dims();
-        let places = Places { shape: self.shape, spacing: self.spacing, scope, folder };
+        let places = PlaceExpressions { shape: self.shape, spacing: self.spacing, scope, folder };
         let mut numbers = BTreeMap::new();
         for receiver in &description.receivers {
             let (RecordText::Field(name) | RecordText::Value(name)) = &receiver.record;
@@ -109,7 +109,7 @@ impl System {
     /// A work field that an expression reads, also by way of others, and what of it the values after a step do not tell.
     fn not_present(&self, node: &Node) -> Option<(&str, &'static str)> {
         self.works_of(node).into_iter().find_map(|work| {
-            let Work { name, value, .. } = &self.works[work];
+            let StepWork { name, value, .. } = &self.works[work];
             let mut found = None;
             value.visit(&mut |part| {
                 found = found.or(match part {
@@ -152,8 +152,8 @@ impl System {
 
     /// The points of fields that an expression reads at a point.
     fn reads(&self, node: &Node, at: [usize; 3]) -> Vec<(usize, [usize; 3])> {
-        let noted = Noted::default();
-        Evaluator::new(self, Plain, &noted, 0.0).at(node, at.map(|at| at as isize));
+        let noted = ReadRecorder::default();
+        Evaluator::new(self, PlainF64, &noted, 0.0).at(node, at.map(|at| at as isize));
         let noted = noted.0.into_inner().expect("nobody panics with it");
         let place =
             |(field, index)| (field, one_point(self.shape, index).low.map(|at: isize| at as usize));
@@ -163,9 +163,9 @@ impl System {
 
 /// Notes which values of fields are read; which are depends on none of them.
 #[derive(Default)]
-struct Noted(Mutex<Vec<(usize, usize)>>);
+struct ReadRecorder(Mutex<Vec<(usize, usize)>>);
 
-impl evaluate::Values for Noted {
+impl evaluate::Values for ReadRecorder {
     fn value(&self, array: Array, index: usize) -> f64 {
         if let Array::Field { field, .. } = array {
             self.0.lock().expect("nobody panics with it").push((field, index));
@@ -179,19 +179,19 @@ impl evaluate::Values for Noted {
 }
 
 /// What the receivers of a system are told of, by their fields and places in C order.
-pub type Numbers = HashMap<(usize, usize), usize>;
+pub type ValueIndex = HashMap<(usize, usize), usize>;
 
 /// What was received after a step.
-pub struct Received<'a> {
+pub struct ReceivedValues<'a> {
     /// The system.
     pub system: &'a System,
     /// Of which receiver each value is.
-    pub numbers: &'a Numbers,
+    pub numbers: &'a ValueIndex,
     /// The value of each receiver.
     pub values: &'a [f64],
 }
 
-impl Received<'_> {
+impl ReceivedValues<'_> {
     /// What is recorded of it, after so many steps.
     pub fn record(&self, of: &Recorded, step: usize) -> f64 {
         match of {
@@ -203,7 +203,7 @@ impl Received<'_> {
                 parts.iter().map(|(receiver, weight)| weight * self.values[*receiver]).sum()
             }
             Recorded::Expression(node, points) => {
-                let evaluator = Evaluator::new(self.system, Plain, self, step as f64);
+                let evaluator = Evaluator::new(self.system, PlainF64, self, step as f64);
                 let value = |at: &[usize; 3]| evaluator.at(node, at.map(|at| at as isize));
                 match &points[..] {
                     [(at, 1.0)] => value(at),
@@ -214,7 +214,7 @@ impl Received<'_> {
     }
 }
 
-impl evaluate::Values for Received<'_> {
+impl evaluate::Values for ReceivedValues<'_> {
     fn value(&self, array: Array, index: usize) -> f64 {
         match array {
             Array::Field { field, .. } => self.values[self.numbers[&(field, index)]],
@@ -227,7 +227,7 @@ impl evaluate::Values for Received<'_> {
                 },
                 Start::Expression(node) => {
                     let point = one_point(self.system.shape, index).low;
-                    let start = Evaluator::new(self.system, Plain, self, 0.0);
+                    let start = Evaluator::new(self.system, PlainF64, self, 0.0);
                     self.system.dtype.round(start.at(node, point))
                 }
             },

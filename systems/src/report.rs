@@ -3,13 +3,13 @@
 
 use super::checked::System;
 use super::parts::Field;
-use super::plan::Chosen;
+use super::plan::ChosenPlan;
 use super::session::{Jumps, StepSession};
-use compute::report::{Facts, Keeps, Problem, Timing};
+use compute::report::{Facts, MorePrecise, ReportProblem, Timing};
 
 impl System {
     /// What is computed in so many steps, of values that lie in memory with so many bytes.
-    pub(super) fn problem(&self, steps: usize, value_bytes: usize) -> Problem {
+    pub(super) fn problem(&self, steps: usize, value_bytes: usize) -> ReportProblem {
         let dims = self.shape.dims();
         let around = |field: &Field| field.boundary.describe(dims);
         let fields: Vec<&Field> = self.fields.iter().filter(|field| !field.is_memory).collect();
@@ -23,7 +23,7 @@ impl System {
             }
         };
         let (arrays_read, arrays_written) = self.moved();
-        Problem {
+        ReportProblem {
             stencil: None,
             title: Some(self.title.clone()),
             fields: self.fields().map(str::to_owned).collect(),
@@ -40,7 +40,7 @@ impl System {
 }
 
 /// What was timed: so many steps, and by which jumps.
-pub struct Timed {
+pub struct TimedSteps {
     pub steps: usize,
     pub timing: Timing,
     pub jumps: Option<Jumps>,
@@ -50,15 +50,16 @@ pub struct Timed {
 pub fn facts(
     system: &System,
     session: &dyn StepSession,
-    chosen: Option<(&Chosen, usize)>,
-    timed: Timed,
+    chosen: Option<(&ChosenPlan, usize)>,
+    timed: TimedSteps,
     steps: usize,
 ) -> Facts {
     let (jump, noise) = match timed.jumps {
         Some(Jumps { jump, noise }) => (Some(jump), Some(noise)),
         None => (None, None),
     };
-    let forecast = |(chosen, planned): (&Chosen, usize)| chosen.forecast.of_steps(steps, planned);
+    let forecast =
+        |(chosen, planned): (&ChosenPlan, usize)| chosen.forecast.of_steps(steps, planned);
     Facts {
         engine: session.engine(),
         why: chosen.map(|(chosen, _)| chosen.why.clone()),
@@ -69,7 +70,7 @@ pub fn facts(
         jump,
         noise,
         arithmetic: session.arithmetic(),
-        keeps: Keeps::wider_than(system.dtype),
+        keeps: MorePrecise::wider_than(system.dtype),
         device: session.device(),
         timed_steps: timed.steps,
         sweeps: timed.steps,

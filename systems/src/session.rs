@@ -13,16 +13,16 @@ use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
 use super::reduced;
-use super::tape::{Kept, Taping, Way, check_rounded};
+use super::tape::{TapeAction, TapeValues, TapedSession, check_rounded};
 use compute::device::{DeviceArray, DeviceGrid, Memory};
 use compute::engine::{Session, State};
-use problem::{Clock, Dtype, Error, Grid, Jump, Region, Shape, with_values};
+use problem::{Clock, Dtype, Error, Grid, JumpReport, Region, Shape, with_values};
 
 /// How many steps were taken at once by Fourier transforms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Jumps {
     /// The longest one.
-    pub jump: Jump,
+    pub jump: JumpReport,
     /// By how much rounding in the transforms of a jump can have made a value of any field another one, at most.
     pub noise: f64,
 }
@@ -214,7 +214,7 @@ pub trait StepSession: Session {
     ///
     /// # Errors
     /// The device refuses, or a file cannot be written.
-    fn keep(&mut self, array: usize, to: &mut Kept, dtype: Dtype) -> Result<(), Error> {
+    fn keep(&mut self, array: usize, to: &mut TapeValues, dtype: Dtype) -> Result<(), Error> {
         keep(self, array, to, dtype)
     }
 
@@ -222,7 +222,7 @@ pub trait StepSession: Session {
     ///
     /// # Errors
     /// The device refuses, or a file cannot be read; [`Error::Unsupported`] of sessions that take no values.
-    fn take_kept(&mut self, array: usize, from: &Kept) -> Result<(), Error> {
+    fn take_kept(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
         take_kept(self, array, from)
     }
 
@@ -230,7 +230,7 @@ pub trait StepSession: Session {
     ///
     /// # Errors
     /// The device refuses, or a file cannot be read.
-    fn read_kept(&mut self, from: &Kept) -> Result<problem::Values, Error> {
+    fn read_kept(&mut self, from: &TapeValues) -> Result<problem::Values, Error> {
         Ok(from.values()?.into_owned())
     }
 
@@ -246,18 +246,18 @@ pub trait StepSession: Session {
     ///
     /// # Errors
     /// As [`StepSession::keep`] and [`StepSession::take_kept`].
-    fn exchange(&mut self, taping: &mut Taping) -> Result<(), Error> {
+    fn exchange(&mut self, taping: &mut TapedSession) -> Result<(), Error> {
         for number in 0..taping.moves.len() {
             let (one, way) = (taping.moves[number], taping.way);
             let (kept, dtype) = taping.of(one);
             match way {
-                Way::Save => self.keep(one.array, kept, dtype)?,
-                Way::Restore => self.take_kept(one.array, kept)?,
+                TapeAction::Save => self.keep(one.array, kept, dtype)?,
+                TapeAction::Restore => self.take_kept(one.array, kept)?,
             }
         }
         taping.next = match taping.way {
-            Way::Save => taping.next + 1,
-            Way::Restore => taping.next.saturating_sub(1),
+            TapeAction::Save => taping.next + 1,
+            TapeAction::Restore => taping.next.saturating_sub(1),
         };
         Ok(())
     }
@@ -271,7 +271,7 @@ pub trait StepSession: Session {
         &mut self,
         steps: usize,
         points: &[(usize, usize)],
-        taping: &mut Taping,
+        taping: &mut TapedSession,
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
         let start = Instant::now();
         let mut rows = Vec::new();
@@ -299,7 +299,7 @@ pub trait StepSession: Session {
 pub fn keep<S: StepSession + ?Sized>(
     session: &mut S,
     array: usize,
-    to: &mut Kept,
+    to: &mut TapeValues,
     dtype: Dtype,
 ) -> Result<(), Error> {
     let whole = Region::whole(session.shape());
@@ -312,7 +312,7 @@ pub fn keep<S: StepSession + ?Sized>(
 pub fn take_kept<S: StepSession + ?Sized>(
     session: &mut S,
     array: usize,
-    from: &Kept,
+    from: &TapeValues,
 ) -> Result<(), Error> {
     let whole = Region::whole(session.shape());
     let values = from.values()?;

@@ -8,7 +8,7 @@
 
 use super::expression::{Array, Function, Node};
 use super::parts::WallImage;
-use problem::boundary::{Place, Side};
+use problem::boundary::{NeighbourPlace, Side};
 use problem::{Boundary, Shape};
 
 /// The expressions at the sides of a system, and what it takes to add them.
@@ -28,14 +28,14 @@ pub struct Sides<'a> {
 }
 
 /// Where a coordinate outside leads, as far as expressions are concerned.
-struct Way {
+struct OutsidePath {
     /// What becomes of what other axes lead to; nothing where the way ends at a value.
     factor: Option<f64>,
     /// Expressions on the way, and how often each is added.
     added: Vec<(usize, f64)>,
 }
 
-impl Way {
+impl OutsidePath {
     fn new(boundary: &Boundary, axis: usize, coordinate: isize, extent: usize) -> Self {
         let mut added = Vec::new();
         let passed = &mut |side, distance: usize, image: problem::boundary::Image| match side {
@@ -47,8 +47,8 @@ impl Way {
         };
         let place = boundary.resolve_by(axis, coordinate, extent, passed);
         let factor = match place {
-            Place::Inside(_, image) => Some(image.factor),
-            Place::Value(_) => None,
+            NeighbourPlace::Inside(_, image) => Some(image.factor),
+            NeighbourPlace::Value(_) => None,
         };
         Self { factor, added }
     }
@@ -109,7 +109,7 @@ impl Sides<'_> {
         let nothing = Node::Number(0.0);
         let mut total: Option<Node> = None;
         for axis in [2, 1, 0] {
-            let sum = |way: &Way| {
+            let sum = |way: &OutsidePath| {
                 let parts = way.added.iter().map(|(number, factor)| {
                     times(*factor, &later(&self.expressions[*number], steps, &self.dt))
                 });
@@ -123,7 +123,7 @@ impl Sides<'_> {
             // The rule of x is the outermost one.
             for (before, far) in offset.iter().enumerate().skip(axis + 1) {
                 let own = added.clone();
-                let becomes = |way: &Way| match way.factor {
+                let becomes = |way: &OutsidePath| match way.factor {
                     Some(factor) => times(factor, &own),
                     None => Node::Number(0.0),
                 };
@@ -144,7 +144,7 @@ impl Sides<'_> {
         axis: usize,
         offset: i32,
         inside: Node,
-        outside: impl Fn(&Way) -> Node,
+        outside: impl Fn(&OutsidePath) -> Node,
     ) -> Node {
         let extent = self.shape.extents()[axis];
         let (mut node, mut last) = (inside.clone(), inside);
@@ -153,7 +153,7 @@ impl Sides<'_> {
                 true => -(distance as isize),
                 false => (extent - 1 + distance) as isize,
             };
-            let own = outside(&Way::new(boundary, axis, coordinate, extent));
+            let own = outside(&OutsidePath::new(boundary, axis, coordinate, extent));
             if own == last {
                 continue;
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::checked::System;
 use super::description::StartText;
-use super::evaluate::{Evaluator, Nothing, Plain};
+use super::evaluate::{Evaluator, NoArrays, PlainF64};
 use super::expression::{Function, Node, Purpose, Scope};
 use super::parts::{Coefficient, SOLID, Start};
 use super::places::one_point;
@@ -108,8 +108,8 @@ impl System {
     fn is_solid(&self, start: &Start, index: usize) -> bool {
         match start {
             Start::Expression(node) => {
-                let values = UnroundedCoefficients { system: self, values: &Nothing };
-                let evaluator = Evaluator::new(self, Plain, &values, 0.0);
+                let values = UnroundedCoefficients { system: self, values: &NoArrays };
+                let evaluator = Evaluator::new(self, PlainF64, &values, 0.0);
                 evaluator.at(node, one_point(self.shape, index).low) != 0.0
             }
             Start::Values(grid, _) => grid.get(index) != 0.0,

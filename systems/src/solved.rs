@@ -7,9 +7,9 @@ use problem::memory;
 use rayon::prelude::*;
 
 use super::checked::System;
-use super::evaluate::{Evaluator, Numbers, Solved, Values};
+use super::evaluate::{Evaluator, NumberKind, Solved, Values};
 use super::expression::{Array, Node};
-use super::parts::{Whole, Work};
+use super::parts::{StepWork, WholeGrid};
 use super::text::Text;
 use compute::engine::fft::solve::{Solve, Solver};
 
@@ -18,14 +18,15 @@ const TOGETHER: usize = 1024;
 
 impl System {
     /// The grid on which its solves are, for those who have a part of it.
-    pub(super) fn whole_of_solves(&self) -> Option<Whole> {
+    pub(super) fn whole_of_solves(&self) -> Option<WholeGrid> {
         let boundaries = self.works.iter().map(|work| work.boundary).collect();
-        self.has_solves().then_some(Whole { shape: self.shape, boundaries })
+        self.has_solves().then_some(WholeGrid { shape: self.shape, boundaries })
     }
 
     /// What a work field is solved of, and the array of what it is solved for; none where it is not solved for.
     fn solve_of(&self, work: usize) -> Option<(Solve, Array)> {
-        let Work { value: Node::Solve(stencil, right), boundary, .. } = &self.works[work] else {
+        let StepWork { value: Node::Solve(stencil, right), boundary, .. } = &self.works[work]
+        else {
             return None;
         };
         let Node::Read(right) = **right else {
@@ -96,7 +97,7 @@ impl System {
 
     /// Bytes of so many arrays of the whole grid, if it is a rank's part and solves.
     pub(super) fn bytes_of_whole(&self, arrays: usize) -> u128 {
-        let points = |whole: &Whole| whole.shape.points() as u128;
+        let points = |whole: &WholeGrid| whole.shape.points() as u128;
         let points = self.solved_on.as_ref().map_or(0, points);
         points * (arrays * self.dtype.bytes()) as u128
     }
@@ -131,7 +132,7 @@ impl System {
 
     /// What stages compute at all points up to the last solve, and the solutions, in numbers of a kind, of stored values after so
     /// many steps, where totals have been reduced to these.
-    pub(super) fn solved<N: Numbers + Sync>(
+    pub(super) fn solved<N: NumberKind + Sync>(
         &self,
         numbers: &N,
         values: &(impl Values + ?Sized),

@@ -3,11 +3,11 @@
 //! itself, so that a solve is a stage of a step, which reads all of f and writes all of w.
 
 use super::expression::{Array, Node};
-use super::parts::Work;
+use super::parts::StepWork;
 use problem::Boundary;
 
 /// Gives each work field that is solved for another one, of what it is solved for, unless that is a field as it is.
-pub fn split(works: &mut Vec<Work>) {
+pub fn split(works: &mut Vec<StepWork>) {
     for number in 0..works.len() {
         let place = works.len();
         let work = &mut works[number];
@@ -17,7 +17,7 @@ pub fn split(works: &mut Vec<Work>) {
         }
         let (stencil, right) = (*stencil, (**right).clone());
         work.value = Node::Solve(stencil, Box::new(Node::Read(Array::Work(place))));
-        works.push(Work {
+        works.push(StepWork {
             name: format!("what '{}' is solved for", works[number].name),
             boundary: Boundary::default(),
             value: right,

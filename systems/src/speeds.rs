@@ -7,10 +7,11 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 /// The speeds of a GPU, by which launches are predicted.
-pub static GPU: LazyLock<OfGpu> = LazyLock::new(|| read(include_str!("../data/speeds/gpu.toml")));
+pub static GPU: LazyLock<GpuSpeeds> =
+    LazyLock::new(|| read(include_str!("../data/speeds/gpu.toml")));
 
 /// The speeds of a core, by which steps and jumps on the CPU are predicted.
-pub static CORE: LazyLock<OfCore> =
+pub static CORE: LazyLock<CoreSpeeds> =
     LazyLock::new(|| read(include_str!("../data/speeds/cores.toml")));
 
 fn read<T: for<'a> Deserialize<'a>>(text: &str) -> T {
@@ -20,23 +21,23 @@ fn read<T: for<'a> Deserialize<'a>>(text: &str) -> T {
 /// Of a GPU.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OfGpu {
+pub struct GpuSpeeds {
     /// The GPU that was measured, its driver, and when.
     pub machine: String,
     pub driver: String,
     pub commit: String,
     pub date: String,
     pub launch_us: f64,
-    pub cycle: Cycle,
-    pub single: Single,
-    pub march: March,
-    pub parts: Parts,
-    pub planes: Planes,
-    pub sweep: Sweep,
-    pub jump: Jump,
+    pub cycle: CycleRates,
+    pub single: SingleStepSpeeds,
+    pub march: MarchSpeeds,
+    pub parts: PartSpeeds,
+    pub planes: PlaneSpeeds,
+    pub sweep: SweepSpeeds,
+    pub jump: JumpSpeeds,
 }
 
-impl OfGpu {
+impl GpuSpeeds {
     /// What was measured, with which driver and kernels, and when.
     pub fn source(&self) -> String {
         let Self { machine, driver, commit, date, .. } = self;
@@ -59,7 +60,7 @@ pub fn seconds(microseconds: f64) -> f64 {
 /// What a multiprocessor does in a cycle.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cycle {
+pub struct CycleRates {
     pub instructions: f64,
     pub shared_words: f64,
     pub doubles: f64,
@@ -68,7 +69,7 @@ pub struct Cycle {
 /// One step a launch.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Single {
+pub struct SingleStepSpeeds {
     pub of_a_copy: [f64; 3],
     pub of_many: f64,
     pub on_chip: f64,
@@ -78,7 +79,7 @@ pub struct Single {
 /// One step a launch, by blocks that go along z.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct March {
+pub struct MarchSpeeds {
     pub of_a_copy: f64,
     pub of_a_store: f64,
     pub uneven: f64,
@@ -91,7 +92,7 @@ pub struct March {
 /// Several steps a launch, of parts of a grid.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Parts {
+pub struct PartSpeeds {
     pub step_us: f64,
     pub on_chip: f64,
     pub loads_gb_per_s: f64,
@@ -102,7 +103,7 @@ pub struct Parts {
 /// Several steps a launch, plane by plane.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Planes {
+pub struct PlaneSpeeds {
     pub plane_us: f64,
     pub step_us: f64,
     pub coefficients_us: f64,
@@ -116,7 +117,7 @@ pub struct Planes {
 /// Sweeps on sparse tensor cores.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sweep {
+pub struct SweepSpeeds {
     pub of_a_copy: f64,
     pub of_products: f64,
     pub of_instructions: f64,
@@ -128,7 +129,7 @@ pub struct Sweep {
 /// Jumps on a GPU.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Jump {
+pub struct JumpSpeeds {
     pub moved: f64,
     pub product: f64,
     pub of_doubles: f64,
@@ -138,17 +139,17 @@ pub struct Jump {
 /// Of a core.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OfCore {
+pub struct CoreSpeeds {
     /// The core that was measured, and when.
     pub machine: String,
     pub commit: String,
     pub date: String,
     pub product_ns: f64,
     pub step: CoreStep,
-    pub set_up: SetUp,
+    pub set_up: JumpSetup,
 }
 
-impl OfCore {
+impl CoreSpeeds {
     /// What was measured, of which program, and when.
     pub fn source(&self) -> String {
         let Self { machine, commit, date, .. } = self;
@@ -169,7 +170,7 @@ pub struct CoreStep {
 /// What passes before a jump.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SetUp {
+pub struct JumpSetup {
     pub kernels_ms: f64,
     pub gpu_ms: f64,
     pub tables_ms: f64,
@@ -181,9 +182,9 @@ mod tests {
 
     #[test]
     fn every_measurement_says_of_what_and_when() {
-        let OfGpu { machine, driver, commit, date, .. } = &*GPU;
+        let GpuSpeeds { machine, driver, commit, date, .. } = &*GPU;
         assert!([machine, driver, commit, date].iter().all(|text| !text.is_empty()));
-        let OfCore { machine, commit, date, .. } = &*CORE;
+        let CoreSpeeds { machine, commit, date, .. } = &*CORE;
         assert!([machine, commit, date].iter().all(|text| !text.is_empty()));
         assert!(GPU.launch() > 1e-6 && GPU.launch() < 1e-4);
     }

@@ -5,7 +5,7 @@
 use super::description::SpongeText;
 use super::expression::{Array, Function, Node, Scope};
 use super::layer;
-use super::parts::{Field, Work, index};
+use super::parts::{Field, StepWork, index};
 use super::text::Text;
 use problem::Shape;
 use problem::error::Mistake;
@@ -35,7 +35,7 @@ pub fn factor(text: &SpongeText, shape: Shape, spacing: [f64; 3]) -> Result<Node
 /// # Errors
 /// A field that there is not.
 pub fn damp(
-    (fields, works): (&mut [Field], &mut [Work]),
+    (fields, works): (&mut [Field], &mut [StepWork]),
     text: &SpongeText,
     sponge: usize,
     scope: &Scope,

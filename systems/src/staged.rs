@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::checked::System;
 use super::expression::Node;
-use super::parts::{Beside, Coefficient, Field, Start};
+use super::parts::{BatchNumbers, Coefficient, Field, Start};
 use super::program::Program;
 use super::totals::Totals;
 
@@ -45,7 +45,8 @@ impl System {
     /// What its totals reduce as a system by itself, whose program computes that. It has no values to start with.
     pub(super) fn of_totals(&self) -> Self {
         let of_totals = self.computing(self.totals.program.clone());
-        let beside = |it: &Beside| Beside { numbers: it.of_totals.clone(), ..it.clone() };
+        let beside =
+            |it: &BatchNumbers| BatchNumbers { numbers: it.of_totals.clone(), ..it.clone() };
         Self { beside: self.beside.as_ref().map(beside), ..of_totals }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::checked::System;
-use super::evaluate::{Evaluator, Nothing, Plain, Values};
+use super::evaluate::{Evaluator, NoArrays, PlainF64, Values};
 use super::expression::{Array, Node};
 use super::parts::{Coefficient, Field, Source, Start, Walls};
 use super::places::one_point;
@@ -38,7 +38,7 @@ impl StartValues {
         step: usize,
         arrays: Vec<(ArrayName, Grid)>,
     ) -> Result<Self, Error> {
-        let known = Known::of(system, false)?;
+        let known = StartFacts::of(system, false)?;
         let mut arrays: BTreeMap<_, _> =
             arrays.into_iter().map(|(name, grid)| ((name.field, name.level), grid)).collect();
         let mut take = |field: &Field, level: usize| {
@@ -62,7 +62,7 @@ impl StartValues {
     /// # Errors
     /// As [`StartValues::new`].
     pub fn coefficients(system: &System) -> Result<Vec<Arc<Grid>>, Error> {
-        Ok(Known::of(system, false)?.coefficients)
+        Ok(StartFacts::of(system, false)?.coefficients)
     }
 
     /// The start of a system.
@@ -70,7 +70,7 @@ impl StartValues {
     /// # Errors
     /// [`Error::NotFinite`]: a value is not finite, or not as the element type stores it. [`Error::Memory`].
     pub fn new(system: &System) -> Result<Self, Error> {
-        Self::of(system, Known::of(system, false)?)
+        Self::of(system, StartFacts::of(system, false)?)
     }
 
     /// The start of a system, but grids of no values for fields and coefficients that lie on a GPU, and for zeros: whoever takes
@@ -80,10 +80,10 @@ impl StartValues {
     /// # Errors
     /// As [`StartValues::new`].
     pub fn beside_device(system: &System) -> Result<Self, Error> {
-        Self::of(system, Known::of(system, true)?)
+        Self::of(system, StartFacts::of(system, true)?)
     }
 
-    fn of(system: &System, known: Known) -> Result<Self, Error> {
+    fn of(system: &System, known: StartFacts) -> Result<Self, Error> {
         let field = |field: &Field| {
             let level = |level: usize| {
                 let given = level.checked_sub(1).and_then(|before| field.before.get(before));
@@ -135,7 +135,7 @@ impl StartValues {
             };
             for (level, grid) in levels.iter_mut().enumerate() {
                 let step = self.step as f64 - level as f64;
-                let evaluator = Evaluator::new(system, Plain, &Nothing, step);
+                let evaluator = Evaluator::new(system, PlainF64, &NoArrays, step);
                 let grid = Arc::make_mut(grid);
                 let value = |index: usize| {
                     let place = one_point(system.shape, index).low;
@@ -205,14 +205,14 @@ fn check_given(system: &System, start: &Start, grid: &Grid, name: &str) -> Resul
 
 /// What is known so far.
 #[derive(Default)]
-struct Known {
+struct StartFacts {
     coefficients: Vec<Arc<Grid>>,
     rounded: Vec<RoundedCoefficient>,
     /// Whether fields that were given on a GPU, or are zeros, have no values here.
     leaves_out: bool,
 }
 
-impl Known {
+impl StartFacts {
     /// All coefficients; where fields are left out, those that lie on a GPU are, too, unless a start reads them.
     fn of(system: &System, leaves_out: bool) -> Result<Self, Error> {
         let mut known = Self { leaves_out, ..Self::default() };
@@ -275,7 +275,7 @@ impl Known {
         }
         let values = Arrays { coefficients: &self.coefficients, random };
         let step = -(level as f64);
-        let evaluator = Evaluator::new(system, Plain, &values, step);
+        let evaluator = Evaluator::new(system, PlainF64, &values, step);
         let [_, ny, nx] = shape.extents();
         let (values, losses) = with_dtype!(dtype, T => {
             let mut values = vec![T::default(); shape.points()];

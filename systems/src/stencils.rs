@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The stencils of a system: of the catalogue, of given weights, or finite differences on its grid.
 
-use transform::finite_difference::{Row, central, shifted, staggered};
+use transform::finite_difference::{AxisWeights, central, shifted, staggered};
 use transform::{Stencil, Tap, catalogue};
 
 use super::description::StencilText;
@@ -84,7 +84,7 @@ fn average(of: &Text, order: usize, dims: usize) -> Result<Stencil, Mistake> {
 fn derivative(of: &Text, order: usize, dims: usize, spacing: [f64; 3]) -> Result<Stencil, Mistake> {
     check_order(of, order)?;
     let own = 3 - dims..3;
-    let scaled = |row: Row, axis: usize, times: usize| -> Row {
+    let scaled = |row: AxisWeights, axis: usize, times: usize| -> AxisWeights {
         let scale = spacing[axis].powi(times as i32);
         row.into_iter().map(|(offset, weight)| (offset, weight / scale)).collect()
     };
@@ -98,7 +98,7 @@ fn derivative(of: &Text, order: usize, dims: usize, spacing: [f64; 3]) -> Result
             }
         }
     } else {
-        let mut rows: [Row; 3] = std::array::from_fn(|_| vec![(0, 1.0)]);
+        let mut rows: [AxisWeights; 3] = std::array::from_fn(|_| vec![(0, 1.0)]);
         let (letters, side) = match of.as_str() {
             word if word.ends_with(['+', '-']) => word.split_at(word.len() - 1),
             word => (word, ""),

@@ -10,7 +10,7 @@ use transform::{Stencil, Tap};
 
 use super::checked::System;
 use super::expression::Node;
-use super::fft::linear::{self, Sum};
+use super::fft::linear::{self, LinearSum};
 use super::growth;
 use super::parts::{Coefficient, Start};
 use super::start::StartValues;
@@ -63,7 +63,7 @@ pub fn job(system: &System) -> Result<Job, String> {
             growth.factor
         ));
     }
-    let Sum { taps, constant } = &sums[0];
+    let LinearSum { taps, constant } = &sums[0];
     if *constant != Double::ZERO {
         return Err(format!("in each step {} is added to '{}'", constant.value(), field.name));
     }

@@ -15,7 +15,7 @@ use problem::{Dtype, Error, Values, with_dtype, with_values};
 
 /// Where values are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum TapeStorage {
     /// Where they lie: in the memory of the GPU that computes them, or of this machine.
     #[default]
     WhereTheyLie,
@@ -28,7 +28,7 @@ pub enum Place {
 }
 
 /// The values of an array at some time.
-pub enum Kept {
+pub enum TapeValues {
     /// In this machine's memory, in C order; nothing yet.
     Here(Option<Values>),
     /// In the memory of the session's device, in C order, from this byte on.
@@ -37,7 +37,7 @@ pub enum Kept {
     InFile(PathBuf, Dtype),
 }
 
-impl Kept {
+impl TapeValues {
     /// Takes values that are of the right type.
     ///
     /// # Errors
@@ -91,13 +91,13 @@ pub fn check_rounded<T: Element>(values: &[T], own: Dtype, to: Dtype) -> Result<
 }
 
 /// Where a tape is, with the memory for it.
-pub enum Room {
+pub enum TapeMemory {
     Here,
     Device(Rc<Memory>),
     Folder(TempDir),
 }
 
-impl Room {
+impl TapeMemory {
     /// In a folder, with a name that no other has.
     ///
     /// # Errors
@@ -113,37 +113,39 @@ pub struct Tape {
     /// The type that they are kept in.
     pub dtype: Dtype,
     arrays: usize,
-    kept: Vec<Kept>,
+    kept: Vec<TapeValues>,
     // Removed with what is in it.
-    _room: Room,
+    _room: TapeMemory,
 }
 
 impl Tape {
     /// Room for so many arrays of so many values at so many times.
     pub fn new(
-        room: Room,
+        room: TapeMemory,
         (points, dtype): (usize, Dtype),
         (times, arrays): (usize, usize),
     ) -> Self {
         let dtype = dtype.stored();
         let place = |number: usize| match &room {
-            Room::Here => Kept::Here(None),
-            Room::Device(memory) => {
-                Kept::OnDevice(Rc::clone(memory), number * points * dtype.bytes())
+            TapeMemory::Here => TapeValues::Here(None),
+            TapeMemory::Device(memory) => {
+                TapeValues::OnDevice(Rc::clone(memory), number * points * dtype.bytes())
             }
-            Room::Folder(folder) => Kept::InFile(folder.path().join(number.to_string()), dtype),
+            TapeMemory::Folder(folder) => {
+                TapeValues::InFile(folder.path().join(number.to_string()), dtype)
+            }
         };
         Self { dtype, arrays, kept: (0..times * arrays).map(place).collect(), _room: room }
     }
 
     /// The arrays at a time, by its number.
-    pub fn at(&mut self, time: usize) -> &mut [Kept] {
+    pub fn at(&mut self, time: usize) -> &mut [TapeValues] {
         &mut self.kept[time * self.arrays..][..self.arrays]
     }
 
     /// Whether it lies in the memory of a device.
     pub fn is_on_device(&self) -> bool {
-        self.kept.iter().any(|kept| matches!(kept, Kept::OnDevice(..)))
+        self.kept.iter().any(|kept| matches!(kept, TapeValues::OnDevice(..)))
     }
 
     /// Has all that lies in the memory of a device lie in this machine's, as it is read there, and gives that memory back.
@@ -152,14 +154,14 @@ impl Tape {
     /// It cannot be read.
     pub fn bring(
         &mut self,
-        mut read: impl FnMut(&Kept) -> Result<Values, Error>,
+        mut read: impl FnMut(&TapeValues) -> Result<Values, Error>,
     ) -> Result<(), Error> {
         for kept in &mut self.kept {
-            if matches!(kept, Kept::OnDevice(..)) {
-                *kept = Kept::Here(Some(read(kept)?));
+            if matches!(kept, TapeValues::OnDevice(..)) {
+                *kept = TapeValues::Here(Some(read(kept)?));
             }
         }
-        self._room = Room::Here;
+        self._room = TapeMemory::Here;
         Ok(())
     }
 
@@ -173,7 +175,7 @@ impl Tape {
 
 /// What is done with a tape before each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum TapeAction {
     /// Values of the session are put there, forwards.
     Save,
     /// The session takes values from it, backwards.
@@ -182,7 +184,7 @@ pub enum Way {
 
 /// Values of a tape, and an array of a session.
 #[derive(Clone, Copy, Debug)]
-pub struct Move {
+pub struct TapeTransfer {
     /// The number of the array in the session.
     pub array: usize,
     /// Its place among the arrays of a time.
@@ -192,26 +194,29 @@ pub struct Move {
 }
 
 /// A tape that goes along with the steps of a session.
-pub struct Taping {
+pub struct TapedSession {
     pub tape: Tape,
     /// Which values of it go to which arrays of the session, or come from there.
-    pub moves: Vec<Move>,
-    pub way: Way,
+    pub moves: Vec<TapeTransfer>,
+    pub way: TapeAction,
     /// The time that comes next.
     pub next: usize,
 }
 
-impl Taping {
+impl TapedSession {
     /// The step that was taken last is taken again.
     pub fn step_back(&mut self) {
         self.next = match self.way {
-            Way::Save => self.next - 1,
-            Way::Restore => self.next + 1,
+            TapeAction::Save => self.next - 1,
+            TapeAction::Restore => self.next + 1,
         };
     }
 
     /// What a move is about, and the type of values that are kept.
-    pub fn of(&mut self, Move { place, when, .. }: Move) -> (&mut Kept, Dtype) {
+    pub fn of(
+        &mut self,
+        TapeTransfer { place, when, .. }: TapeTransfer,
+    ) -> (&mut TapeValues, Dtype) {
         let dtype = self.tape.dtype;
         (&mut self.tape.at(self.next.strict_add_signed(when))[place], dtype)
     }

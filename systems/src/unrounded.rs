@@ -2,7 +2,7 @@
 //! Coefficients as they were given, which is what results are held to: an engine has what their type made of them.
 
 use super::checked::System;
-use super::evaluate::{Evaluator, Plain, Values};
+use super::evaluate::{Evaluator, PlainF64, Values};
 use super::expression::Array;
 use super::parts::Start;
 use problem::{Dtype, Grid, Region, Shape};
@@ -32,7 +32,7 @@ impl Values for UnroundedCoefficients<'_> {
         let Self { system, .. } = self;
         match &system.coefficients[coefficient].start {
             Start::Expression(node) if system.dtype != Dtype::F64 => {
-                let start = Evaluator::new(system, Plain, self, 0.0);
+                let start = Evaluator::new(system, PlainF64, self, 0.0);
                 Some(start.at(node, self.point(index)))
             }
             // Coefficients of a file are given as they are stored, and f64 stores all as they are given.

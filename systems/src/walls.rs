@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::checked::System;
 use super::expression::{Array, Function, Node, Purpose, Scope};
-use super::parts::{Coefficient, SOLID, WallImage, Walls, Work, index};
+use super::parts::{Coefficient, SOLID, StepWork, WallImage, Walls, index};
 use super::sides::later;
 use super::text::Text;
 use problem::Boundary;
@@ -124,7 +124,7 @@ impl System {
         let is_solid = Node::call(Function::Less, vec![Node::Number(0.5), is_solid]);
         let equations = fields.iter_mut().map(|field| (&field.walls, 1.0, &mut field.next));
         let equations = equations.chain(works.iter_mut().map(|work| {
-            let Work { walls, later, value, .. } = work;
+            let StepWork { walls, later, value, .. } = work;
             (&*walls, *later, value)
         }));
         for (walls, steps, next) in equations {

@@ -17,8 +17,8 @@ use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use stencil::device::{Device, Emulator};
 use stencil::families::Pass;
-use stencil::families::chain2d::{self as chain, Chain};
-use stencil::families::sweep2d::{Config, Sweep, Wavefronts};
+use stencil::families::chain2d::{self as chain, Chain2d};
+use stencil::families::sweep2d::{Config, Sweep2d, Wavefronts};
 use stencil::values::Element;
 use stencil::{Dtype, Error, Grid, Shape, with_dtype};
 use transform::Stencil;
@@ -35,7 +35,7 @@ const GRIDS: [(u32, u32); 6] = [(70, 530), (52, 512), (33, 65), (1, 600), (7, 5)
 
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
+pub enum SweepKernel {
     /// `kernels_gpu::sweep2d`.
     Sweep2d {
         /// Of which products.
@@ -56,7 +56,7 @@ pub enum Kernel {
     },
 }
 
-impl Kernel {
+impl SweepKernel {
     /// Every kernel there is, but for chains of dense products: those are [`crate::families`]' alone.
     #[must_use]
     pub fn all() -> Vec<Self> {
@@ -116,7 +116,7 @@ impl Kernel {
     }
 }
 
-impl fmt::Display for Kernel {
+impl fmt::Display for SweepKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sweep2d { form, dtype, radius } => {
@@ -134,7 +134,7 @@ impl fmt::Display for Kernel {
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: SweepKernel,
     /// The stencil; its absolute weights sum to at most 1.
     pub stencil: Stencil,
     /// Whether every sum is exact in f32, in any order, so that results have one right value.
@@ -166,12 +166,12 @@ pub struct Case {
 /// The cases of every kernel.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    Kernel::all().into_iter().flat_map(cases).collect()
+    SweepKernel::all().into_iter().flat_map(cases).collect()
 }
 
 /// The cases of a kernel: for every second one, sums are exact.
 #[must_use]
-pub fn cases(kernel: Kernel) -> Vec<Case> {
+pub fn cases(kernel: SweepKernel) -> Vec<Case> {
     let dtype = kernel.dtype() as u64;
     let seed = dtype << 16 | u64::from(kernel.radius()) << 8 | kernel.steps() as u64;
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -187,7 +187,14 @@ pub fn cases(kernel: Kernel) -> Vec<Case> {
     cases
 }
 
-fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, seed: u64) -> Case {
+fn case(
+    random: &mut ChaCha8Rng,
+    kernel: SweepKernel,
+    exact: bool,
+    ny: u32,
+    nx: u32,
+    seed: u64,
+) -> Case {
     let launches = random.random_range(1..=MOST_STEPS / kernel.steps());
     let points = (ny * nx) as usize;
     let radius = kernel.radius() as usize;
@@ -226,7 +233,7 @@ fn case(random: &mut ChaCha8Rng, kernel: Kernel, exact: bool, ny: u32, nx: u32, 
 }
 
 /// Stages of a ring between steps; of 32-bit types no more than 3 fit.
-fn ring(random: &mut ChaCha8Rng, kernel: Kernel) -> u32 {
+fn ring(random: &mut ChaCha8Rng, kernel: SweepKernel) -> u32 {
     let ring = random.random_range(3..5);
     if kernel.dtype().bytes() > 2 { 3 } else { ring }
 }
@@ -281,7 +288,7 @@ impl Case {
     fn promised(&self, index: usize) -> bool {
         let (ny, nx) = (self.ny as usize, self.nx as usize);
         let (y, x) = (index / nx, index % nx);
-        if !matches!(self.kernel, Kernel::Chain2d { .. }) {
+        if !matches!(self.kernel, SweepKernel::Chain2d { .. }) {
             return true;
         }
         let chunk = CHUNK as usize;
@@ -315,7 +322,7 @@ impl Case {
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Vec<f64>;
 
     fn kernel(&self) -> String {
@@ -340,7 +347,7 @@ impl suite::Case for Case {
         let factors = kernel.dtype().factors().expect("a type of tensor cores");
         let blocks_per_multiprocessor = blocks;
         let pass: Box<dyn Pass> = match kernel {
-            Kernel::Sweep2d { form, .. } => {
+            SweepKernel::Sweep2d { form, .. } => {
                 let (stages, tile_rows) = (stages.input, self.tile_rows());
                 let config = Config { stages, blocks_per_multiprocessor, tile_rows };
                 // As close behind each other as steps can be.
@@ -348,13 +355,13 @@ impl suite::Case for Case {
                 let wavefronts =
                     Wavefronts { config, depth: self.depth, lag, separate: together == 1 };
                 let extents = [ny, nx];
-                Box::new(Sweep::of(form, device, &window, factors, extents, config, wavefronts)?)
+                Box::new(Sweep2d::of(form, device, &window, factors, extents, config, wavefronts)?)
             }
-            Kernel::Chain2d { chain, .. } => {
+            SweepKernel::Chain2d { chain, .. } => {
                 let element = factors.element().expect("as a kernel takes");
                 let chain = chain as usize;
                 let config = chain::Config { stages, blocks_per_multiprocessor };
-                Box::new(Chain::new(device, element, &window, chain, [ny, nx], config)?)
+                Box::new(Chain2d::new(device, element, &window, chain, [ny, nx], config)?)
             }
         };
         let input = self.grid();

@@ -6,7 +6,7 @@ use crate::grid3d::{self, Tolerance};
 use crate::suite::{self, Difference};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::bits;
-use kernels_gpu::sweep3d::{KERNELS, Kernel, Reach, Tile};
+use kernels_gpu::sweep3d::{KERNELS, Kernel, Reach, WarpGrid};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -90,7 +90,7 @@ fn case(
     };
     let values = values.into_iter().map(|x| bits(element, x) as u16).collect();
     let config = Config {
-        tile: Tile { across: random.random_range(1..4), down: random.random_range(1..3) },
+        tile: WarpGrid { across: random.random_range(1..4), down: random.random_range(1..3) },
         segment_planes: Some(random.random_range(1..=extents[0] + 1)),
         stages: random.random_range(1..5),
         // Not drawn, so that the other numbers stay what they were.
@@ -122,7 +122,7 @@ impl Case {
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Vec<u16>;
 
     fn kernel(&self) -> String {

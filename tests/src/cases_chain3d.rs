@@ -6,7 +6,7 @@ use crate::grid3d::{self, Tolerance, element};
 use crate::suite::{self, Difference};
 use cuda_mma::fragment::Element;
 use cuda_mma::number::bits;
-use kernels_gpu::chain3d::{KERNELS, Kernel, Tile};
+use kernels_gpu::chain3d::{KERNELS, Kernel, WarpGrid};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -54,7 +54,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn case(random: &mut ChaCha8Rng, kernel: &'static Kernel, exact: bool, columns: u32) -> Case {
-    let tile = Tile {
+    let tile = WarpGrid {
         across: random.random_range(1..=3),
         down: random.random_range(1..=2),
         units: kernel.units,
@@ -109,7 +109,7 @@ impl Case {
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Vec<u16>;
 
     fn kernel(&self) -> String {

@@ -69,13 +69,13 @@ impl Case {
     /// # Panics
     /// Where it is wrong.
     pub fn check(&self) {
-        let got = suite::Case::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
+        let got = suite::TestCase::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
         let (part, point) = self.of_bound(&got);
         assert!(part <= 1.0, "{self}: point {point:?} is off by {part} of the bound");
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Vec<f64>;
 
     fn kernel(&self) -> String {

@@ -11,7 +11,7 @@ use std::fmt;
 use stencil::device::{Device, Emulator, Limits, Plane};
 use stencil::families::Pass;
 use stencil::families::direct::{self, Direct};
-use stencil::families::rim::{Around, Plan, Rim, SharedBudget};
+use stencil::families::rim::{GridSurroundings, Rim, RimPlan, SharedBudget};
 use stencil::problem::boundary::Side;
 use stencil::values::Element;
 use stencil::{Boundary, Dtype, Error, Grid, Shape, with_dtype};
@@ -36,7 +36,7 @@ pub struct Case {
     /// The grid in C order, which the type can hold; absolute values are at most 1.
     pub values: Vec<f64>,
     /// The launch.
-    pub plan: Plan,
+    pub plan: RimPlan,
     /// Seed of the emulator.
     pub seed: u64,
 }
@@ -61,7 +61,8 @@ impl Case {
         budget: SharedBudget,
     ) -> Option<Self> {
         let stencil = dtype.round_weights(stencil);
-        let plan = Plan::new(&stencil, Around::whole(&boundary), shape, dtype, steps, budget);
+        let plan =
+            RimPlan::new(&stencil, GridSurroundings::whole(&boundary), shape, dtype, steps, budget);
         let plan = plan.unwrap_or_else(|reason| panic!("{stencil:?} on {shape}: {reason}"))?;
         let any = |_| dtype.round(random.random_range(-1.0..1.0));
         let values = (0..shape.points()).map(any).collect();
@@ -160,14 +161,14 @@ impl Case {
     /// # Panics
     /// Where it is wrong.
     pub fn check(&self) -> usize {
-        let got = suite::Case::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
+        let got = suite::TestCase::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
         let (part, point) = self.of_bound(&got);
         assert!(part <= 1.0, "{self}: point {point:?} is off by {part} of the bound");
         self.computed()
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Vec<f64>;
 
     fn kernel(&self) -> String {

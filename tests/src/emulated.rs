@@ -7,8 +7,8 @@ use kernels_gpu::chain2d::Stages;
 use stencil::device::{Device, Emulator, Plane};
 use stencil::families::Fields;
 use stencil::families::Pass;
-use stencil::families::chain2d::{self, Chain};
-use stencil::families::sweep2d::{Config, Sweep, Wavefronts};
+use stencil::families::chain2d::{self, Chain2d};
+use stencil::families::sweep2d::{Config, Sweep2d, Wavefronts};
 use stencil::problem::region::Region;
 use stencil::values::Element;
 use stencil::{Dtype, Error, Grid, Shape};
@@ -17,7 +17,7 @@ use transform::window::window;
 
 /// A grid and how a register-window sweep is launched on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Sweep2d {
+pub struct EmulatedSweep2d {
     /// Element type.
     pub dtype: Dtype,
     /// Rows of the grid.
@@ -59,7 +59,7 @@ impl Pass for Together<'_> {
     }
 }
 
-impl Sweep2d {
+impl EmulatedSweep2d {
     /// Runs time steps, back and forth between two buffers; `values` is a grid in C order. Also says
     /// what the last launch did.
     ///
@@ -77,7 +77,7 @@ impl Sweep2d {
         self.run_together(stencil, values, steps, 1, 1)
     }
 
-    /// As [`Sweep2d::run`], with so many steps of `steps` in a launch, except perhaps the last one, and
+    /// As [`EmulatedSweep2d::run`], with so many steps of `steps` in a launch, except perhaps the last one, and
     /// so many of those in a wavefront.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Sweep2d {
         // As close behind each other as steps can be.
         let wavefronts = Wavefronts { config, depth, lag: Some(0), separate: together == 1 };
         let run = || {
-            let sweep = Sweep::new(&device, &window, factors, [ny, nx], config, wavefronts)?;
+            let sweep = Sweep2d::new(&device, &window, factors, [ny, nx], config, wavefronts)?;
             // The counters are about to wrap around.
             let sweep = sweep.counted(&device, 3u32.wrapping_neg())?;
             let pass = Together { pass: &sweep, turns: together };
@@ -114,7 +114,7 @@ impl Sweep2d {
 
 /// Launches of chained sweeps, and a grid.
 #[derive(Clone, Copy, Debug)]
-pub struct Chain2d {
+pub struct EmulatedChain2d {
     /// Element type.
     pub dtype: Dtype,
     /// Time steps of a launch.
@@ -131,7 +131,7 @@ pub struct Chain2d {
     pub seed: u64,
 }
 
-impl Chain2d {
+impl EmulatedChain2d {
     /// One launch; the points of a rim are not left out.
     ///
     /// # Errors
@@ -148,7 +148,7 @@ impl Chain2d {
         let config = chain2d::Config { stages, blocks_per_multiprocessor: 1 };
         let extents = [ny, nx];
         let run = || {
-            let pass = Chain::new(&device, element, &window, chain, extents, config)?;
+            let pass = Chain2d::new(&device, element, &window, chain, extents, config)?;
             launch(&device, &pass, dtype, &grid(ny, nx, values), 1)
         };
         let output = or_fault(run())?;

@@ -11,7 +11,7 @@ use std::fmt;
 use stencil::check::{growth, verify};
 use stencil::device::{Chip, Device, Emulator, Limits, Plane};
 use stencil::families::{
-    Asked, FAMILIES, Family, Fields, Part, Proposal, Sample, refusal::Refusal,
+    AdvanceLaunch, FAMILIES, Family, Fields, LaunchRequest, Proposal, Sample, refusal::Refusal,
 };
 use stencil::problem::Jumped;
 use stencil::values::Element;
@@ -53,7 +53,7 @@ impl fmt::Display for Case {
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Grid;
 
     fn kernel(&self) -> String {
@@ -82,7 +82,7 @@ impl suite::Case for Case {
         let launches = job.steps / proposal.steps();
         for turn in 0..launches {
             let fields = Fields::of_turn([&planes[0], &planes[1]], turn);
-            for Part { pass, region } in &parts {
+            for AdvanceLaunch { pass, region } in &parts {
                 pass.launch(device, fields, *region)?;
             }
         }
@@ -161,7 +161,7 @@ fn cases_of_sample(family: &'static dyn Family, sample: &Sample, seed: u64) -> V
             transform::fuse::fuse(&job.stencil, sample.fuse).expect("a sample that can be fused");
         let fused = dtype.round_weights(&fused);
         let Sample { fuse, chain, .. } = *sample;
-        let asked = Asked { job: &job, fused: &fused, fuse, chain, limits: Limits::H200 };
+        let asked = LaunchRequest { job: &job, fused: &fused, fuse, chain, limits: Limits::H200 };
         match Proposal::new(family, &asked) {
             Ok(proposal) => {
                 let seed = random.next_u64();

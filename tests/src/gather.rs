@@ -13,7 +13,7 @@ use std::fmt;
 use stencil::device::{Device, Emulator, Limits};
 use stencil::families::gather::{Config, Gathered};
 use stencil::{Error, Shape};
-use transform::gather::{Tile, gather_tiles};
+use transform::gather::{OutputTile, gather_tiles};
 use transform::{Stencil, Tap};
 
 /// The types that there are kernels for.
@@ -25,7 +25,7 @@ pub struct Case {
     /// Type of the grid.
     pub element: Element,
     /// The outputs of a product's column.
-    pub tile: Tile,
+    pub tile: OutputTile,
     /// The stencil.
     pub stencil: Stencil,
     /// Extents of the grid.
@@ -49,7 +49,7 @@ impl Case {
     pub fn random(
         random: &mut impl RngExt,
         element: Element,
-        tile: Tile,
+        tile: OutputTile,
         stencil: &Stencil,
         extents: &[usize],
     ) -> Self {
@@ -120,13 +120,13 @@ impl Case {
     /// # Panics
     /// Where it is wrong.
     pub fn check(&self) {
-        let got = suite::Case::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
+        let got = suite::TestCase::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
         let (part, point) = self.of_bound(&got);
         assert!(part <= 1.0, "{self}: point {point:?} is off by {part} of the bound");
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Vec<u32>;
 
     fn kernel(&self) -> String {
@@ -178,11 +178,11 @@ pub fn cases() -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(12);
     let mut cases = Vec::new();
     for element in TYPES {
-        for tile in Tile::ALL {
+        for tile in OutputTile::ALL {
             for extents in
                 [&[5000][..], &[3], &[70, 530], &[33, 65], &[1, 1], &[9, 17, 130], &[13, 5, 64]]
             {
-                if extents.len() == 1 && tile != Tile::Row {
+                if extents.len() == 1 && tile != OutputTile::Row {
                     continue;
                 }
                 // Of each kernel for the type and tile: that for so many steps, which no line takes, and that

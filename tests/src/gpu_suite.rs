@@ -3,8 +3,8 @@
 //! kernels also with the plain stencil; then whole computations, the catalogue's and random ones, and
 //! compares every point with the plain stencil. Exit codes: 0 all agree, 1 one does not, 3 no GPU.
 
-use crate::suite::{Case, Difference};
-use crate::whole::{self, Outcome, Whole};
+use crate::suite::{Difference, TestCase};
+use crate::whole::{self, Computation, ComputationOutcome};
 use crate::{
     cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, jumps, rows,
 };
@@ -78,14 +78,14 @@ fn compare(arguments: &Arguments) -> Result<bool, Error> {
 }
 
 /// Whole computations, some at a time; prints those that fail and what became of all.
-fn wholes(name: &str, all: &[Whole]) -> bool {
+fn wholes(name: &str, all: &[Computation]) -> bool {
     let outcomes: Vec<_> = all.par_iter().map(|whole| (whole, whole.run())).collect();
     let (mut compared, mut refused, mut outgrown, mut failed) = (0, 0, 0, 0);
     let mut worst = 0.0f64;
     let mut kernels: BTreeMap<String, usize> = BTreeMap::new();
     for (whole, outcome) in outcomes {
         match outcome {
-            Ok(Outcome::Compared(of_bound, kernel)) => {
+            Ok(ComputationOutcome::Compared(of_bound, kernel)) => {
                 compared += 1;
                 worst = worst.max(of_bound);
                 *kernels.entry(kernel.unwrap_or("on CUDA cores".into())).or_default() += 1;
@@ -94,8 +94,8 @@ fn wholes(name: &str, all: &[Whole]) -> bool {
                     println!("FAILED: {whole}: {of_bound:.3} of the bound");
                 }
             }
-            Ok(Outcome::Refused(_)) => refused += 1,
-            Ok(Outcome::Outgrown) => outgrown += 1,
+            Ok(ComputationOutcome::Refused(_)) => refused += 1,
+            Ok(ComputationOutcome::Outgrown) => outgrown += 1,
             Err(error) => {
                 failed += 1;
                 println!("FAILED: {whole}: {error}");
@@ -131,7 +131,7 @@ fn kernels(gpu: &Gpu, asked: &Arguments) -> Result<bool, Error> {
 
 /// Runs at most so many cases as asked for of each kernel that the GPU has, and prints a line for each: points, how many
 /// have other bits than in the emulator, and the largest part of what rounding explains.
-fn run_cases<C: Case>(gpu: &Gpu, cases: Vec<C>, asked: &Arguments) -> Result<bool, Error> {
+fn run_cases<C: TestCase>(gpu: &Gpu, cases: Vec<C>, asked: &Arguments) -> Result<bool, Error> {
     let mut kernels: BTreeMap<String, Vec<C>> = BTreeMap::new();
     for case in cases {
         let exists = gpu.chip() != Some(Chip::Sm80) || case.runs_on_sm_80();
@@ -146,7 +146,8 @@ fn run_cases<C: Case>(gpu: &Gpu, cases: Vec<C>, asked: &Arguments) -> Result<boo
     // The emulator takes far longer than the GPU: it is given as many kernels at a time as keep all cores busy.
     let kernels: Vec<(String, Vec<C>)> = kernels.into_iter().collect();
     for some in kernels.chunks(2 * rayon::current_num_threads()) {
-        let emulate = |(_, cases): &(String, Vec<C>)| cases.par_iter().map(Case::emulate).collect();
+        let emulate =
+            |(_, cases): &(String, Vec<C>)| cases.par_iter().map(TestCase::emulate).collect();
         let emulated: Vec<Result<Vec<_>, Fault>> = some.par_iter().map(emulate).collect();
         for ((kernel, cases), emulated) in some.iter().zip(emulated) {
             let mut all = Difference::default();

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use stencil::check::verify;
 use stencil::device::{Device, Emulator};
 use stencil::engine::fft::on_gpu::{self, Abilities};
-use stencil::plan::{self, Target};
+use stencil::plan::{self, RunTarget};
 use stencil::problem::Jumped;
 use stencil::{Arithmetic, Depth, Dtype, Error, Grid, Job};
 use transform::machine::Machine;
@@ -40,7 +40,7 @@ pub struct Points {
 /// What an H200 does besides: rims are stepped as there, wherever the cases run.
 #[must_use]
 pub fn abilities() -> Rc<Abilities> {
-    Rc::new(plan::abilities(Target::described(Machine::h200())))
+    Rc::new(plan::abilities(RunTarget::described(Machine::h200())))
 }
 
 impl fmt::Display for Case {
@@ -55,7 +55,7 @@ impl fmt::Display for Case {
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Points;
 
     /// Several kernels together.

@@ -29,7 +29,7 @@ pub fn wide_radii() -> RangeInclusive<u32> {
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug)]
-pub enum Launch {
+pub enum RowLaunch {
     /// `kernels_gpu::line1d`.
     Line {
         /// Blocks of the launch for each multiprocessor, of which the emulator has one.
@@ -62,7 +62,7 @@ pub struct Case {
     /// The grid in C order, as bits of the type.
     pub values: Vec<u16>,
     /// How the kernel is launched.
-    pub launch: Launch,
+    pub launch: RowLaunch,
     /// Seed of the emulator.
     pub seed: u64,
 }
@@ -75,7 +75,7 @@ impl Case {
     #[must_use]
     pub fn line(random: &mut impl RngExt, element: Element, stencil: &Stencil, nx: usize) -> Self {
         let (blocks, threads) = (random.random_range(1..4), 32 * random.random_range(1..4));
-        Self::new(random, element, stencil, &[nx], Launch::Line { blocks, threads })
+        Self::new(random, element, stencil, &[nx], RowLaunch::Line { blocks, threads })
     }
 
     /// Random values on a plane, in a launch of random shape of the kernel for a radius.
@@ -90,7 +90,7 @@ impl Case {
         radius: u32,
         extents: [usize; 2],
     ) -> Self {
-        let launch = Launch::Wide {
+        let launch = RowLaunch::Wide {
             radius,
             blocks: random.random_range(1..4),
             stages: random.random_range(1..5),
@@ -104,7 +104,7 @@ impl Case {
         element: Element,
         stencil: &Stencil,
         extents: &[usize],
-        launch: Launch,
+        launch: RowLaunch,
     ) -> Self {
         let shape = Shape::new(extents).expect("extents of at least 1");
         let any = |_| bits(element, random.random_range(-1.0..1.0)) as u16;
@@ -115,8 +115,8 @@ impl Case {
 
     fn operand(&self) -> RowOperand {
         let rows = match self.launch {
-            Launch::Line { .. } => 0,
-            Launch::Wide { radius, .. } => radius as usize,
+            RowLaunch::Line { .. } => 0,
+            RowLaunch::Wide { radius, .. } => radius as usize,
         };
         row_operand(&self.stencil, rows, self.element).expect("rows and columns that fit")
     }
@@ -171,19 +171,19 @@ impl Case {
     /// # Panics
     /// Where it is wrong.
     pub fn check(&self) {
-        let got = suite::Case::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
+        let got = suite::TestCase::emulate(self).unwrap_or_else(|fault| panic!("{self}: {fault}"));
         let (part, point) = self.of_bound(&got);
         assert!(part <= 1.0, "{self}: point {point:?} is off by {part} of the bound");
     }
 }
 
-impl suite::Case for Case {
+impl suite::TestCase for Case {
     type Points = Vec<u16>;
 
     fn kernel(&self) -> String {
         match self.launch {
-            Launch::Line { .. } => format!("line1d_{}", self.element),
-            Launch::Wide { radius, .. } => format!("wide2d_{}_r{radius}", self.element),
+            RowLaunch::Line { .. } => format!("line1d_{}", self.element),
+            RowLaunch::Wide { radius, .. } => format!("wide2d_{}_r{radius}", self.element),
         }
     }
 
@@ -193,8 +193,8 @@ impl suite::Case for Case {
 
     fn emulator(&self) -> Emulator {
         let multiprocessors = match self.launch {
-            Launch::Line { .. } => 1,
-            Launch::Wide { blocks, .. } => blocks,
+            RowLaunch::Line { .. } => 1,
+            RowLaunch::Wide { blocks, .. } => blocks,
         };
         Emulator::new().with_multiprocessors(multiprocessors).with_seed(self.seed)
     }
@@ -204,12 +204,12 @@ impl suite::Case for Case {
         let [_, ny, nx] = self.shape.extents().map(|extent| extent as u32);
         let operand = self.operand();
         let pass: Box<dyn Pass> = match self.launch {
-            Launch::Line { blocks, threads } => {
+            RowLaunch::Line { blocks, threads } => {
                 let config =
                     line1d::Config { threads, blocks_per_multiprocessor: blocks, overlap: true };
-                Box::new(line1d::Line::new(device, &operand, nx, config)?)
+                Box::new(line1d::Line1d::new(device, &operand, nx, config)?)
             }
-            Launch::Wide { stages, tile_rows, .. } => {
+            RowLaunch::Wide { stages, tile_rows, .. } => {
                 let tile_rows = Some(tile_rows);
                 let config = wide2d::Config { stages, blocks_per_multiprocessor: 1, tile_rows };
                 Box::new(wide2d::Wide::new(device, &operand, ny, nx, config)?)

@@ -8,7 +8,7 @@ use stencil::families::Pass;
 use stencil::{Dtype, Error, Grid};
 
 /// A stencil on a grid, and how a kernel is launched on it. Shown, it says which kernel, stencil and grid.
-pub trait Case: Display + Sync {
+pub trait TestCase: Display + Sync {
     /// The points of a result, in C order.
     type Points: Send;
 

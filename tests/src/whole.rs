@@ -17,7 +17,7 @@ use transform::{Stencil, Tap, catalogue};
 
 /// A computation: what, by which engine, from which random values.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct Computation {
     /// What to compute.
     pub job: Job,
     /// By what.
@@ -28,7 +28,7 @@ pub struct Whole {
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum ComputationOutcome {
     /// The largest error, over what rounding explains; the kernel, if it has a name.
     Compared(f64, Option<String>),
     /// The engine says that it does not take this.
@@ -37,7 +37,7 @@ pub enum Outcome {
     Outgrown,
 }
 
-impl fmt::Display for Whole {
+impl fmt::Display for Computation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { job, engine, seed } = self;
         let Job { stencil, shape, dtype, boundary, steps, fuse, chain, .. } = job;
@@ -53,21 +53,21 @@ impl fmt::Display for Whole {
     }
 }
 
-impl Whole {
+impl Computation {
     /// Computes and compares.
     ///
     /// # Errors
     /// The engine fails after it took the job, or its values are not finite where exact ones are.
-    pub fn run(&self) -> Result<Outcome, Error> {
+    pub fn run(&self) -> Result<ComputationOutcome, Error> {
         let Self { job, engine, seed } = self;
         let input = Grid::random(job.shape, job.dtype, *seed)?;
         let holds = |tap: &Tap| job.dtype.round(tap.weight).is_finite();
         if !job.stencil.taps().iter().all(holds) {
-            return Ok(Outcome::Outgrown);
+            return Ok(ComputationOutcome::Outgrown);
         }
         let mut session = match choose(*engine, job).and_then(|choice| choice.engine.prepare(job)) {
             Err(Error::Unsupported { reason, .. } | Error::NoEngine { reasons: reason }) => {
-                return Ok(Outcome::Refused(reason));
+                return Ok(ComputationOutcome::Refused(reason));
             }
             session => session?,
         };
@@ -75,11 +75,15 @@ impl Whole {
         session.advance(job.steps)?;
         let output = session.store()?;
         if let Err(error) = output.check_finite(stencil::Holder::Result) {
-            return if self.outgrows(&input)? { Ok(Outcome::Outgrown) } else { Err(error) };
+            return if self.outgrows(&input)? {
+                Ok(ComputationOutcome::Outgrown)
+            } else {
+                Err(error)
+            };
         }
         let comparison =
             verify::whole(job, (session.arithmetic(), session.jumped()), &input, &output)?;
-        Ok(Outcome::Compared(comparison.used(), session.kernel()))
+        Ok(ComputationOutcome::Compared(comparison.used(), session.kernel()))
     }
 
     /// Whether exact values come near the largest number of the element type.
@@ -99,7 +103,7 @@ impl Whole {
 /// Every stencil of the catalogue in every element type, at every kind of boundary, for 1, 2 and 13 steps, by
 /// what `auto` takes and on CUDA cores, each on a grid of its own.
 #[must_use]
-pub fn catalogue(seed: u64) -> Vec<Whole> {
+pub fn catalogue(seed: u64) -> Vec<Computation> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut all = Vec::new();
     for entry in catalogue::entries() {
@@ -119,7 +123,7 @@ pub fn catalogue(seed: u64) -> Vec<Whole> {
                     };
                     let seed = random.next_u64();
                     for engine in [EngineRequest::Auto, EngineRequest::Cuda] {
-                        all.push(Whole { job: job.clone(), engine, seed });
+                        all.push(Computation { job: job.clone(), engine, seed });
                     }
                 }
             }
@@ -130,7 +134,7 @@ pub fn catalogue(seed: u64) -> Vec<Whole> {
 
 /// Random stencils on random grids: everything is drawn.
 #[must_use]
-pub fn random(count: usize, seed: u64) -> Vec<Whole> {
+pub fn random(count: usize, seed: u64) -> Vec<Computation> {
     let draw = |number: usize| {
         let mut random = ChaCha8Rng::seed_from_u64(seed.wrapping_add(number as u64));
         let stencil = random_stencil(&mut random);
@@ -149,7 +153,7 @@ pub fn random(count: usize, seed: u64) -> Vec<Whole> {
         let one = engine == EngineRequest::Cuda;
         let [fuse, chain] = [fuse, chain].map(|depth| if one { Depth::Auto } else { depth });
         let job = Job { boundary, fuse, chain, ..Job::new(stencil, shape, dtype, steps) };
-        Whole { job, engine, seed: random.next_u64() }
+        Computation { job, engine, seed: random.next_u64() }
     };
     (0..count).map(draw).collect()
 }

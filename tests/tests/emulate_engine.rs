@@ -6,17 +6,17 @@ use kernels_gpu::product::Form;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
-use stencil::bench::{self, Mode, Origin, Outcome, Results, Workload};
+use stencil::bench::{self, DepthMode, Origin, Outcome, Results, Workload};
 use stencil::check::verify::{self, Verify};
 use stencil::engine::EngineRequest;
-use stencil::plan::{Target, choose, on_gpu};
+use stencil::plan::{RunTarget, choose, on_gpu};
 use stencil::run::{Request, run};
 use stencil::{Boundary, Dtype, Error, Grid, Shape, Values};
 use stencil::{Depth, Job};
-use tests::cases::{Case, Kernel, cases};
+use tests::cases::{Case, SweepKernel, cases};
 use tests::draw;
 use tests::plain::full_box;
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 use tests::tier::one_in;
 use transform::machine::Machine;
 use transform::{Stencil, catalogue};
@@ -35,8 +35,9 @@ fn request(job: Job, input: Grid) -> Request {
 #[test]
 fn exact_cases_give_the_stencil_bit_by_bit_again_after_a_restart() {
     let mut compared = 0;
-    let is_sweep = |kernel: &Kernel| matches!(kernel, Kernel::Sweep2d { form: Form::Sparse, .. });
-    let sweeps = Kernel::all().into_iter().filter(is_sweep);
+    let is_sweep =
+        |kernel: &SweepKernel| matches!(kernel, SweepKernel::Sweep2d { form: Form::Sparse, .. });
+    let sweeps = SweepKernel::all().into_iter().filter(is_sweep);
     // All of them run in `emulator_conformance.rs`, with few blocks. Here small grids are spread over as many as on
     // an H200, each of which sets up its barriers.
     let few =
@@ -207,7 +208,7 @@ fn a_fault_of_a_kernel_names_its_place_and_is_no_success() {
 /// Of every type and number of axes, in one launch and in many, beside zeros and whatever else.
 #[test]
 fn the_plan_is_that_of_an_h200() {
-    let target = Target::described(Machine::h200());
+    let target = RunTarget::described(Machine::h200());
     let mut engines = BTreeSet::new();
     let types = [Dtype::F16, Dtype::Bf16, Dtype::Tf32, Dtype::F32, Dtype::F64];
     for (turn, dtype) in types.into_iter().enumerate() {
@@ -268,11 +269,11 @@ fn a_grid_that_takes_too_long_is_refused() {
 
 #[test]
 fn a_mistake_leaves_a_benchmark_without_a_speed() {
-    let case = bench::Case {
+    let case = bench::BenchCase {
         workload: Workload::named("Box-2D49P").unwrap(),
         shape: Shape::new(&[20, 30]).unwrap(),
         dtype: Dtype::F16,
-        mode: Mode::Step,
+        mode: DepthMode::Step,
         steps: 1,
         engine: None,
     };

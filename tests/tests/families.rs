@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use std::collections::BTreeSet;
 use stencil::families::{FAMILIES, Family, find};
 use tests::families::{CASES, Case, cases, cases_of};
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 use tests::tier::one_in;
 
 fn check(case: &Case) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use stencil::Boundary;
 use stencil::Job;
 use stencil::plan::calibration::Calibration;
-use stencil::plan::{Target, on_gpu};
+use stencil::plan::{RunTarget, on_gpu};
 use transform::catalogue;
 use transform::machine::Machine;
 
@@ -69,7 +69,7 @@ impl Outcome {
 }
 
 fn outcome(key: &str, csv: &str) -> Outcome {
-    let target = Target::described(Machine::find(key).unwrap());
+    let target = RunTarget::described(Machine::find(key).unwrap());
     let (mut regrets, mut errors, mut unmeasured) = (Vec::new(), Vec::new(), Vec::new());
     for (problem, measured) in measurements(csv) {
         let job = job(&problem);
@@ -148,7 +148,7 @@ fn costs_carry_over_to_an_h100() {
 fn large_grids_are_given_to_what_is_fastest() {
     let taken = |stencil, shape, dtype| {
         let problem = [stencil, shape, dtype, "zero"].map(str::to_owned);
-        let planned = on_gpu(&Target::described(Machine::h200()), &job(&problem));
+        let planned = on_gpu(&RunTarget::described(Machine::h200()), &job(&problem));
         let first = planned.ranked[0].clone();
         (first.kernel, first.fuse, first.chain)
     };

@@ -16,8 +16,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 use stencil::device;
 use stencil::engine::fft::on_gpu;
-use tests::ptx::{Instruction, Kernel, kernels, violations};
-use tests::suite::Case;
+use tests::ptx::{PtxInstruction, PtxKernel, kernels, violations};
+use tests::suite::TestCase;
 use tests::tier::is_thorough;
 use tests::{cases, cases_rim, families, rows};
 use transform::Stencil;
@@ -74,23 +74,23 @@ fn distinct_builds() -> Vec<&'static Build> {
 }
 
 /// The kernels that there are for a chip.
-fn expected(chip: Chip) -> Vec<cases::Kernel> {
-    let exists = |kernel: &cases::Kernel| chip > Chip::Sm80 || kernel.runs_on_sm_80();
-    cases::Kernel::all().into_iter().filter(exists).collect()
+fn expected(chip: Chip) -> Vec<cases::SweepKernel> {
+    let exists = |kernel: &cases::SweepKernel| chip > Chip::Sm80 || kernel.runs_on_sm_80();
+    cases::SweepKernel::all().into_iter().filter(exists).collect()
 }
 
 /// The entries of a kernel of the cases: sweeps have one for a step and one for many.
-fn entries_of(kernel: cases::Kernel) -> Vec<String> {
+fn entries_of(kernel: cases::SweepKernel) -> Vec<String> {
     let name = kernel.to_string();
     match kernel {
-        cases::Kernel::Sweep2d { .. } => vec![format!("{name}_many"), name],
-        cases::Kernel::Chain2d { .. } => vec![name],
+        cases::SweepKernel::Sweep2d { .. } => vec![format!("{name}_many"), name],
+        cases::SweepKernel::Chain2d { .. } => vec![name],
     }
 }
 
 /// The kernels that cases run, on chips from sm_90 on or before.
-fn kernels_of(cases: &[impl Case], sm_90: bool) -> BTreeSet<String> {
-    cases.iter().filter(|case| sm_90 || case.runs_on_sm_80()).map(Case::kernel).collect()
+fn kernels_of(cases: &[impl TestCase], sm_90: bool) -> BTreeSet<String> {
+    cases.iter().filter(|case| sm_90 || case.runs_on_sm_80()).map(TestCase::kernel).collect()
 }
 
 /// Says why a test is skipped; fails where the checks demand the tools.
@@ -99,8 +99,8 @@ fn skip(reason: &str) {
     println!("skipped: {reason}");
 }
 
-fn count(kernel: &Kernel, opcode: &str) -> usize {
-    kernel.body.iter().filter(|instruction: &&Instruction| instruction.is(opcode)).count()
+fn count(kernel: &PtxKernel, opcode: &str) -> usize {
+    kernel.body.iter().filter(|instruction: &&PtxInstruction| instruction.is(opcode)).count()
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn the_unrolled_bodies_have_as_many_products_as_the_stencil_predicts() {
                 entries.iter().find(|entry| entry.name == name).expect("an entry per kernel");
             let (products, transposes, opcode) = predicted(kernel);
             assert_eq!(count(entry, opcode), transposes, "{chip}: {name}");
-            if matches!(kernel, cases::Kernel::Sweep2d { form: Form::Dense, .. }) {
+            if matches!(kernel, cases::SweepKernel::Sweep2d { form: Form::Dense, .. }) {
                 assert_eq!(count(entry, "mma.sync"), 2 * products, "{chip}: {name}");
                 continue;
             }
@@ -168,7 +168,7 @@ fn the_unrolled_bodies_have_as_many_products_as_the_stencil_predicts() {
 
 #[test]
 fn a_row_takes_as_many_products_as_it_reaches_output_rows() {
-    let entries: Vec<Kernel> =
+    let entries: Vec<PtxKernel> =
         distinct_builds().into_iter().flat_map(|build| kernels(&build.ptx)).collect();
     let of_rows = kernels_of(&rows::cases(), true);
     for entry in entries.iter().filter(|entry| of_rows.contains(&entry.name)) {
@@ -311,7 +311,7 @@ fn a_pair_of_tiles_has_as_many_products_as_its_transforms_take() {
 }
 
 /// Products and transposes in a kernel's body, and the opcode of the latter.
-fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
+fn predicted(kernel: cases::SweepKernel) -> (usize, usize, &'static str) {
     let width = 2 * kernel.radius() as usize + 1;
     let stencil = Stencil::dense("box", &[width, width], &vec![1.0; width * width]).unwrap();
     let factors = kernel.dtype().factors().unwrap();
@@ -323,13 +323,13 @@ fn predicted(kernel: cases::Kernel) -> (usize, usize, &'static str) {
     let pairs = kernel.radius() as usize + 1;
     match kernel {
         // A round for each pair of rows; it stores two rows, of 16-bit types each transposed.
-        cases::Kernel::Sweep2d { .. } => {
+        cases::SweepKernel::Sweep2d { .. } => {
             let transposes = if factors.bytes() == 4 { 0 } else { 2 * pairs };
             (pairs * steps, transposes, "movmatrix")
         }
         // A stage of two strips for the last step, the steps before it, and the first one, which moves
         // from tile to tile.
-        cases::Kernel::Chain2d { chain, .. } => {
+        cases::SweepKernel::Chain2d { chain, .. } => {
             let variants = (chain as usize).min(3);
             let transposes = if factors.bytes() == 4 { 0 } else { variants * pairs * 2 };
             (variants * pairs * steps * 2, transposes, "stmatrix")

@@ -3,11 +3,11 @@
 
 use std::vec::IntoIter;
 
-use crate::padded::Layout;
+use crate::padded::PaddedLayout;
 use problem::values::Element;
 
 /// A tile's part of the grid.
-pub struct Part<'a, T> {
+pub struct TilePart<'a, T> {
     /// Its first point, as (z, y, x).
     pub low: [usize; 3],
     /// Behind its last point along each axis.
@@ -20,7 +20,7 @@ pub struct Part<'a, T> {
     pitch: usize,
 }
 
-impl<T> Part<'_, T> {
+impl<T> TilePart<'_, T> {
     /// The rows of its next plane, the lowest first.
     pub fn next_plane(&mut self) -> Vec<&mut [T]> {
         let (rows, width) = (self.high[1] - self.low[1], self.high[2] - self.low[2]);
@@ -37,10 +37,10 @@ impl<T> Part<'_, T> {
 /// Cuts a grid, given by the rows from its first to its last, into tiles of this size, and what is left at its ends.
 pub fn cut<'a, T: Element>(
     rows_of_grid: &'a mut [T],
-    layout: &Layout,
+    layout: &PaddedLayout,
     tile: [usize; 3],
-) -> Vec<Part<'a, T>> {
-    let Layout { extents, left, pitch, .. } = *layout;
+) -> Vec<TilePart<'a, T>> {
+    let PaddedLayout { extents, left, pitch, .. } = *layout;
     let [_, ny, nx] = extents;
     let [tz, ty, tx] = tile;
     let [_, rows, columns] = [0, 1, 2].map(|axis| extents[axis].div_ceil(tile[axis]));
@@ -67,7 +67,7 @@ pub fn cut<'a, T: Element>(
         let low: [usize; 3] = std::array::from_fn(|axis| place[axis] * tile[axis]);
         let high = std::array::from_fn(|axis| extents[axis].min(low[axis] + tile[axis]));
         let (left, pitch) = if columns == 1 { (left, pitch) } else { (0, high[2] - low[2]) };
-        Part { low, high, pieces: pieces.into_iter(), left, pitch }
+        TilePart { low, high, pieces: pieces.into_iter(), left, pitch }
     };
     pieces.into_iter().enumerate().map(part).collect()
 }

@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::padded::{Layout, Padded};
+use crate::padded::{Padded, PaddedLayout};
 use problem::Boundary;
-use problem::boundary::{Image, Place};
+use problem::boundary::{Image, NeighbourPlace};
 use problem::values::Element;
 
 /// Coordinates of an axis that a buffer has room for.
@@ -57,11 +57,11 @@ fn sources<T: Element>(
     let place = |coordinate: isize| at.strict_add_signed(coordinate - start);
     let outside = (start..end.min(0)).chain(start.max(extent as isize)..end);
     let source = |coordinate| match boundary.resolve(axis, coordinate, extent) {
-        Place::Inside(inside, image) => {
+        NeighbourPlace::Inside(inside, image) => {
             let inside = inside as isize;
             coordinates.contains(&inside).then(|| Source::Copy(place(inside), image))
         }
-        Place::Value(value) => Some(Source::Value(T::from_f64(value))),
+        NeighbourPlace::Value(value) => Some(Source::Value(T::from_f64(value))),
     };
     outside.filter_map(|coordinate| Some((place(coordinate), source(coordinate)?))).collect()
 }
@@ -161,7 +161,7 @@ fn close_row<T: Element>(columns: &[(usize, Source<T>)], row: &mut [T]) {
 
 /// The halo of a grid.
 pub struct Halo<T> {
-    layout: Layout,
+    layout: PaddedLayout,
     edges: Edges<T>,
     /// Of each plane of the halo.
     planes: Vec<(usize, Source<T>)>,
@@ -169,8 +169,8 @@ pub struct Halo<T> {
 
 impl<T: Element> Halo<T> {
     /// The halo of a boundary that is not zero everywhere.
-    pub fn new(boundary: &Boundary, layout: Layout) -> Self {
-        let Layout { extents, margins, left, pitch } = layout;
+    pub fn new(boundary: &Boundary, layout: PaddedLayout) -> Self {
+        let PaddedLayout { extents, margins, left, pitch } = layout;
         // Where the halo begins along an axis: in a row behind some unused values.
         let first = [0, 0, left - margins[2]];
         let window = |axis: usize| {
@@ -183,7 +183,7 @@ impl<T: Element> Halo<T> {
 
     /// Sets all of it, from the points of the grid.
     pub fn close(&self, grid: &mut Padded<T>, parallel: bool) {
-        let Layout { extents: [nz, ny, _], margins: [mz, my, _], pitch, .. } = self.layout;
+        let PaddedLayout { extents: [nz, ny, _], margins: [mz, my, _], pitch, .. } = self.layout;
         let plane = self.layout.plane();
         if self.edges.has_columns() {
             let planes = &mut grid.planes_mut()[mz * plane..(mz + nz) * plane];
@@ -220,7 +220,7 @@ impl<T: Element> Halo<T> {
 
     /// Sets the rows and planes around those of the grid, which have their halo on their left and right.
     pub fn close_around(&self, grid: &mut Padded<T>, parallel: bool) {
-        let Layout { extents: [nz, ..], margins: [mz, ..], .. } = self.layout;
+        let PaddedLayout { extents: [nz, ..], margins: [mz, ..], .. } = self.layout;
         let plane = self.layout.plane();
         let planes = grid.planes_mut();
         let inside = &mut planes[mz * plane..(mz + nz) * plane];

@@ -20,6 +20,6 @@ mod window;
 
 pub use pass::{Pass, Passes};
 pub use speed::{Counted, counted};
-pub use steps::Room;
+pub use steps::TileBuffers;
 pub use storage::Storage;
 pub use sweep::Sweep;

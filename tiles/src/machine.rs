@@ -3,10 +3,10 @@
 //! them, which no vector instruction of safe Rust does.
 
 use transform::Tap;
-use x86_writer::{Instruction, Number, Program, Row, Source};
+use x86_writer::{FloatType, Instruction, InstructionInput, Program, RowFunction};
 
 use crate::caches;
-use crate::padded::Layout;
+use crate::padded::PaddedLayout;
 
 /// Neighbours at most: of more, tiles are as fast, whose rows share what they load.
 const MOST: usize = 32;
@@ -22,17 +22,17 @@ pub trait Machine<T>: Send + Sync {
 }
 
 /// The function of a stencil.
-struct OfStencil<T> {
-    row: Row<T>,
+struct StencilFunction<T> {
+    row: RowFunction<T>,
     first: isize,
     pitch: usize,
 }
 
 /// The function of a stencil on grids of a layout; none where the processor is of another kind, or tiles are as fast. Neighbours count in the
-/// order of [`crate::runs::Runs`], so that values have the bits of those of tiles.
-pub fn machine<T: Number>(
+/// order of [`crate::runs::NeighbourRuns`], so that values have the bits of those of tiles.
+pub fn machine<T: FloatType>(
     taps: &[Tap],
-    layout: &Layout,
+    layout: &PaddedLayout,
     weight: impl Fn(f64) -> T,
 ) -> Option<Box<dyn Machine<T>>> {
     if taps.len() > MOST {
@@ -48,12 +48,13 @@ pub fn machine<T: Number>(
         let [z, y, x] = tap.offset;
         (z, x, y)
     });
-    let source = |tap: &Tap| Source::Input { number: 0, place: (distance(tap) - first) as usize };
+    let source =
+        |tap: &Tap| InstructionInput::Input { number: 0, place: (distance(tap) - first) as usize };
     let sum = taps.iter().map(|tap| (source(tap), weight(tap.weight))).collect();
     // The row that comes last is not in the caches yet.
     let last = taps.iter().max_by_key(|tap| [tap.offset[0], tap.offset[1]])?;
     let bytes = layout.planes() * layout.plane() * size_of::<T>();
-    let row = Row::new(Program {
+    let row = RowFunction::new(Program {
         inputs: 1,
         outputs: 1,
         slots: 0,
@@ -63,10 +64,10 @@ pub fn machine<T: Number>(
         streams: 2 * bytes > caches::last_level(),
         instructions: vec![Instruction::Sum(sum), Instruction::Write(0)],
     })?;
-    Some(Box::new(OfStencil { row, first, pitch: layout.pitch }))
+    Some(Box::new(StencilFunction { row, first, pitch: layout.pitch }))
 }
 
-impl<T: Number> Machine<T> for OfStencil<T> {
+impl<T: FloatType> Machine<T> for StencilFunction<T> {
     fn rows(&self, from: &[T], to: &mut [&mut [T]]) {
         let mut room = self.row.room(&[]);
         for (number, to) in to.iter_mut().enumerate() {

@@ -32,7 +32,7 @@ fn alignment(row: usize) -> usize {
 /// Rows are numbered from the grid's first one, through all planes: those of the halo above and
 /// below a plane of the grid have numbers too, those before the first row have not.
 #[derive(Clone, Copy)]
-pub struct Layout {
+pub struct PaddedLayout {
     /// Extents of the grid, as (z, y, x).
     pub extents: [usize; 3],
     /// The width of the halo along each axis.
@@ -43,7 +43,7 @@ pub struct Layout {
     pub pitch: usize,
 }
 
-impl Layout {
+impl PaddedLayout {
     /// The layout of a grid of values of `bytes` bytes each.
     pub fn new(shape: Shape, margins: [usize; 3], bytes: usize) -> Self {
         let ([_, _, nx], [_, _, mx]) = (shape.extents(), margins);
@@ -101,7 +101,7 @@ impl Layout {
 
 /// A grid in its halo.
 pub struct Padded<T> {
-    layout: Layout,
+    layout: PaddedLayout,
     /// Values before the first that lies at a multiple of the alignment.
     skipped: usize,
     /// The values of grid and halo.
@@ -110,13 +110,13 @@ pub struct Padded<T> {
 
 impl<T: Element> Padded<T> {
     /// A grid of zeros in a halo of zeros.
-    pub fn new(layout: Layout) -> Self {
+    pub fn new(layout: PaddedLayout) -> Self {
         Self::staggered(layout, 0)
     }
 
     /// One that begins so many lines of the cache after a place that arrays begin at. Where many arrays are read at the same
     /// point, lines of a first-level cache would all have to hold what begins at one place of a page.
-    pub fn staggered(layout: Layout, lines: usize) -> Self {
+    pub fn staggered(layout: PaddedLayout, lines: usize) -> Self {
         let unit = alignment(layout.extents[2]) / size_of::<T>();
         let more = lines * CACHE_LINE / size_of::<T>();
         let length = layout.planes() * layout.plane() + unit + more + BEHIND;
@@ -174,7 +174,7 @@ impl<T: Element> Padded<T> {
 
     /// Sets every point of the grid to one value.
     pub fn fill(&mut self, value: T) {
-        let Layout { left, extents: [_, _, nx], .. } = self.layout;
+        let PaddedLayout { left, extents: [_, _, nx], .. } = self.layout;
         self.for_rows(|_, row| row[left..left + nx].fill(value));
     }
 
@@ -185,7 +185,7 @@ impl<T: Element> Padded<T> {
 
     /// Takes the values of a grid in C order, each made one of this type.
     pub fn take<E: Element>(&mut self, from: &[E], made: impl Fn(E) -> T + Sync + Send) {
-        let Layout { left, extents: [_, ny, nx], .. } = self.layout;
+        let PaddedLayout { left, extents: [_, ny, nx], .. } = self.layout;
         let plane_rows = self.layout.plane_rows();
         self.for_rows(|number, row| {
             let (z, y) = (number / plane_rows, number % plane_rows);
@@ -196,7 +196,7 @@ impl<T: Element> Padded<T> {
 
     /// Gives the values of the grid in C order, each made one of another type.
     pub fn give<E: Element>(&self, to: &mut [E], made: impl Fn(T) -> E + Sync + Send) {
-        let Layout { left, extents: [_, ny, nx], .. } = self.layout;
+        let PaddedLayout { left, extents: [_, ny, nx], .. } = self.layout;
         to.par_chunks_mut(nx).enumerate().for_each(|(number, to)| {
             let from = self.start(self.layout.number(number / ny, number % ny)) + left;
             let from = &self.values[from..from + nx];
@@ -245,7 +245,7 @@ mod tests {
     fn rows_cover_every_point_once_and_nothing_else() {
         for (size, radii) in CASES {
             let shape: Shape = size.parse().unwrap();
-            let layout = Layout::new(shape, radii, size_of::<f32>());
+            let layout = PaddedLayout::new(shape, radii, size_of::<f32>());
             let mut grid = Padded::<f32>::new(layout);
             grid.fill(1.0);
             assert_eq!(grid.values.iter().sum::<f32>(), shape.points() as f32, "{size}");
@@ -258,7 +258,7 @@ mod tests {
         for (size, radii) in CASES {
             let shape: Shape = size.parse().unwrap();
             let values: Vec<f64> = (0..shape.points()).map(|index| index as f64).collect();
-            let mut grid = Padded::new(Layout::new(shape, radii, size_of::<f64>()));
+            let mut grid = Padded::new(PaddedLayout::new(shape, radii, size_of::<f64>()));
             grid.set(&values);
             assert_eq!(grid.get(Region::whole(shape)), values);
         }
@@ -268,7 +268,7 @@ mod tests {
     fn a_box_of_a_grid_is_read() {
         let shape: Shape = "2x33x1030".parse().unwrap();
         let values: Vec<f64> = (0..shape.points()).map(|index| index as f64).collect();
-        let mut grid = Padded::new(Layout::new(shape, [1, 2, 3], size_of::<f64>()));
+        let mut grid = Padded::new(PaddedLayout::new(shape, [1, 2, 3], size_of::<f64>()));
         grid.set(&values);
         // Element (z, y, x) is 33 · 1030 z + 1030 y + x.
         let region = Region { low: [1, 30, 1027], high: [2, 32, 1029] };
@@ -280,7 +280,7 @@ mod tests {
     fn no_buffer_is_larger_than_what_is_checked() {
         for (size, radii) in CASES {
             let shape: Shape = size.parse().unwrap();
-            let grid = Padded::<half::f16>::new(Layout::new(shape, radii, 2));
+            let grid = Padded::<half::f16>::new(PaddedLayout::new(shape, radii, 2));
             assert!(grid.values.len() as u128 <= points(shape, radii), "{size}");
         }
     }

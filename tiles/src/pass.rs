@@ -8,13 +8,13 @@ use fearless_simd::Level;
 use rayon::prelude::*;
 use transform::{Stencil, Tap};
 
-use crate::cut::{Part, cut};
+use crate::cut::{TilePart, cut};
 use crate::halo::Halo;
 use crate::machine::{Machine, machine};
-use crate::padded::{Layout, Padded};
-use crate::steps::{Room, Steps};
+use crate::padded::{Padded, PaddedLayout};
+use crate::steps::{Steps, TileBuffers};
 use crate::storage::{ROWS, Storage, round_row, widen_row};
-use crate::sweep::{Sweep, Tiles};
+use crate::sweep::{Sweep, TiledSweep};
 use crate::tiling::{Tiling, is_periodic};
 use crate::window::Window;
 use problem::check::seams::Seams;
@@ -42,7 +42,7 @@ pub trait Passes: Storage {
         stencil: &Stencil,
         boundary: &Boundary,
         dtype: Dtype,
-        layout: Layout,
+        layout: PaddedLayout,
         tiling: Tiling,
     ) -> Box<dyn Pass<Self>>;
 
@@ -68,7 +68,7 @@ pub trait Passes: Storage {
     fn round_row(level: Level, sums: &[Self::Sum], stored: &mut [Self]);
 
     /// Machine code for single steps, where values lie in memory as they are computed with.
-    fn machine(taps: &[Tap], layout: &Layout) -> Option<Box<dyn Machine<Self>>>;
+    fn machine(taps: &[Tap], layout: &PaddedLayout) -> Option<Box<dyn Machine<Self>>>;
 }
 
 macro_rules! passes {
@@ -78,7 +78,7 @@ macro_rules! passes {
                 stencil: &Stencil,
                 boundary: &Boundary,
                 dtype: Dtype,
-                layout: Layout,
+                layout: PaddedLayout,
                 tiling: Tiling,
             ) -> Box<dyn Pass<Self>> {
                 Box::new(Tiled::<Self>::new(stencil, boundary, dtype, layout, tiling))
@@ -91,7 +91,7 @@ macro_rules! passes {
                 shape: Shape,
                 tiling: Tiling,
             ) -> Box<dyn Sweep<Self>> {
-                Box::new(Tiles::<Self>::new(stencil, boundary, dtype, shape, tiling))
+                Box::new(TiledSweep::<Self>::new(stencil, boundary, dtype, shape, tiling))
             }
 
             fn widen_row(level: Level, stored: &[Self], wide: &mut [Self::Sum]) {
@@ -102,7 +102,7 @@ macro_rules! passes {
                 round_row(level, sums, stored);
             }
 
-            fn machine($taps: &[Tap], $layout: &Layout) -> Option<Box<dyn Machine<Self>>> {
+            fn machine($taps: &[Tap], $layout: &PaddedLayout) -> Option<Box<dyn Machine<Self>>> {
                 $machine
             }
         })*
@@ -120,13 +120,13 @@ struct Tiled<T: Storage> {
     window: Window<T>,
     /// For single steps.
     machine: Option<Box<dyn Machine<T>>>,
-    layout: Layout,
+    layout: PaddedLayout,
     boundary: Boundary,
     reach: [usize; 3],
     tiling: Tiling,
     /// What lies around the grid; nothing to be done if that is zeros.
     halo: Option<Halo<T>>,
-    room: Room,
+    room: TileBuffers,
     /// Buffers that no thread is using.
     steps: Mutex<Vec<Steps<T>>>,
 }
@@ -165,7 +165,7 @@ impl<T: Passes> Tiled<T> {
         stencil: &Stencil,
         boundary: &Boundary,
         dtype: Dtype,
-        layout: Layout,
+        layout: PaddedLayout,
         tiling: Tiling,
     ) -> Self {
         let reach = stencil.radii();
@@ -173,12 +173,12 @@ impl<T: Passes> Tiled<T> {
         let window = Window::new(rounded.taps(), reach[0]);
         let machine = T::machine(rounded.taps(), &layout);
         let halo = (!boundary.is_zero()).then(|| Halo::new(boundary, layout));
-        let room = Room::new(boundary, layout.extents, reach, &tiling, size_of::<T>());
+        let room = TileBuffers::new(boundary, layout.extents, reach, &tiling, size_of::<T>());
         let (boundary, steps) = (*boundary, Mutex::default());
         Self { window, machine, layout, boundary, reach, tiling, halo, room, steps }
     }
 
-    fn part(&self, from: &Padded<T>, mut part: Part<T>, steps: usize) {
+    fn part(&self, from: &Padded<T>, mut part: TilePart<T>, steps: usize) {
         if steps == 1 {
             let [planes, rows, columns] = self.needed(&part, 0);
             // On processors with wider vectors tiles are as fast.
@@ -212,7 +212,13 @@ impl<T: Passes> Tiled<T> {
     }
 
     /// Several steps of a part, each as far ahead of the next one as that needs.
-    fn several(&self, from: &Padded<T>, mut part: Part<T>, steps: usize, between: &mut Steps<T>) {
+    fn several(
+        &self,
+        from: &Padded<T>,
+        mut part: TilePart<T>,
+        steps: usize,
+        between: &mut Steps<T>,
+    ) {
         let tile = between.place(&self.boundary, part.low, part.high);
         let needed: Vec<_> = (1..=steps).map(|step| self.needed(&part, steps - step)).collect();
         let behind = self.reach[0] as isize;
@@ -247,7 +253,7 @@ impl<T: Passes> Tiled<T> {
     }
 
     /// The points of which a part needs the values so many steps before its own.
-    fn needed(&self, part: &Part<T>, before: usize) -> [Range<isize>; 3] {
+    fn needed(&self, part: &TilePart<T>, before: usize) -> [Range<isize>; 3] {
         std::array::from_fn(|axis| {
             let around = (before * self.reach[axis]) as isize;
             let (low, high) = (part.low[axis] as isize, part.high[axis] as isize);

@@ -8,7 +8,7 @@ const LENGTHS: [usize; 5] = [7, 5, 3, 2, 1];
 
 /// Neighbours one above the other, at steps of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Run {
+pub struct NeighbourRun {
     /// Which of the planes they lie in, from the lowest that the stencil can reach.
     pub plane: usize,
     /// How many.
@@ -20,7 +20,7 @@ pub struct Run {
     dx: isize,
 }
 
-impl Run {
+impl NeighbourRun {
     /// Distance to the first neighbour within its plane, whose rows are so far apart.
     #[inline(always)]
     pub fn distance(&self, pitch: usize) -> isize {
@@ -29,14 +29,14 @@ impl Run {
 }
 
 /// All neighbours, in runs.
-pub struct Runs<W> {
+pub struct NeighbourRuns<W> {
     /// In the order in which they count.
-    pub all: Vec<Run>,
+    pub all: Vec<NeighbourRun>,
     /// Their weights.
     pub weights: Vec<W>,
 }
 
-impl<W> Runs<W> {
+impl<W> NeighbourRuns<W> {
     /// The neighbours by plane, column, and row, in runs as long as they can be.
     pub fn new(taps: &[Tap], reach: usize, weight: impl Fn(f64) -> W) -> Self {
         let mut taps = taps.to_vec();
@@ -51,14 +51,14 @@ impl<W> Runs<W> {
             let most = (0..).zip(&taps[first..]).take_while(|&next| is_next(next)).count();
             let len = LENGTHS.into_iter().find(|len| *len <= most).expect("one at least");
             let plane = reach.strict_add_signed(z as isize);
-            all.push(Run { plane, len, first, dy: y as isize, dx: x as isize });
+            all.push(NeighbourRun { plane, len, first, dy: y as isize, dx: x as isize });
             first += len;
         }
         Self { all, weights: taps.iter().map(|tap| weight(tap.weight)).collect() }
     }
 
     /// The weights of a run.
-    pub fn weights_of(&self, run: &Run) -> &[W] {
+    pub fn weights_of(&self, run: &NeighbourRun) -> &[W] {
         &self.weights[run.first..][..run.len]
     }
 }

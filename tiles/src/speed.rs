@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a time step of a job takes, counted: the cycles of the model by which tiles are chosen.
 
-use crate::tiling::{STAY, Tiling, Work};
+use crate::tiling::{STAY, Tiling, TilingProblem};
 use problem::Job;
 
 /// What a time step takes.
@@ -20,7 +20,7 @@ pub struct Counted {
 /// Counts a time step of a job on all threads of this process.
 #[must_use]
 pub fn counted(job: &Job) -> Counted {
-    let (work, tiling) = (Work::of(job), Tiling::of_job(job));
+    let (work, tiling) = (TilingProblem::of(job), Tiling::of_job(job));
     let points = job.shape.points() as f64;
     let threads = tiling.threads(&work);
     let cycles = points * tiling.cycles(&work) / threads as f64;

@@ -13,12 +13,12 @@ use crate::halo::{Edges, Window, copy};
 use crate::padded::CACHE_LINE;
 use crate::tiling::{Tiling, is_periodic};
 use problem::Boundary;
-use problem::boundary::{Image, Place};
+use problem::boundary::{Image, NeighbourPlace};
 use problem::values::Element;
 
 /// Where a tile's points and those around it lie in buffers.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct TileBuffers {
     /// Extents of the grid, as (z, y, x).
     pub extents: [usize; 3],
     /// Reach of the stencil, as (z, y, x).
@@ -39,7 +39,7 @@ pub struct Room {
     buffers: usize,
 }
 
-impl Room {
+impl TileBuffers {
     /// For tiles of values of so many bytes each.
     pub fn new(
         boundary: &Boundary,
@@ -58,7 +58,7 @@ impl Room {
         let buffers = if rz == 0 { between.min(2) } else { between };
         let plane = (ty + 2 * above) * pitch;
         let images = beyond(extents[0], rz)
-            .filter(|z| matches!(boundary.resolve(0, *z, extents[0]), Place::Inside(_, image) if !image.is_same()))
+            .filter(|z| matches!(boundary.resolve(0, *z, extents[0]), NeighbourPlace::Inside(_, image) if !image.is_same()))
             .count();
         let planes = 2 * rz + 1;
         Self { extents, reach, above, beside, left, pitch, plane, planes, images, buffers }
@@ -83,7 +83,7 @@ fn beyond(extent: usize, reach: usize) -> impl Iterator<Item = isize> {
 }
 
 /// A plane behind an end of the grid.
-enum Beyond {
+enum PlaneBeyond {
     /// It is the same as this one of the grid.
     Plane(usize),
     /// It is the one of this number of those that are made of one of the grid.
@@ -119,14 +119,14 @@ impl<T: Element> Planes<T> {
 
 /// The buffers of the steps in between; used for one tile after the other.
 pub struct Steps<T> {
-    room: Room,
+    room: TileBuffers,
     /// Of each step, or of every second one.
     buffers: Vec<Planes<T>>,
     constants: Vec<Planes<T>>,
 }
 
 /// A tile in its place.
-pub struct Placed<T> {
+pub struct PlacedTile<T> {
     low: [usize; 3],
     /// The part of its halo that follows its points.
     edges: Edges<T>,
@@ -134,14 +134,14 @@ pub struct Placed<T> {
     fixed: Edges<T>,
     /// The planes before the first of the grid, as far as the stencil reaches, and those behind the last; a
     /// periodic grid goes on.
-    ends: Option<[Vec<Beyond>; 2]>,
+    ends: Option<[Vec<PlaneBeyond>; 2]>,
     /// Of each plane that is made of one of the grid, that one, and what becomes of its values.
     images: Vec<(isize, Image)>,
 }
 
 impl<T: Element> Steps<T> {
     /// Of tiles that fit the room.
-    pub fn new(room: Room) -> Self {
+    pub fn new(room: TileBuffers) -> Self {
         let values = (room.planes + room.images) * room.plane;
         let buffers = (0..room.buffers).map(|_| Planes::new(values)).collect();
         Self { room, buffers, constants: Vec::new() }
@@ -154,8 +154,14 @@ impl<T: Element> Steps<T> {
     }
 
     /// Prepares them for a tile.
-    pub fn place(&mut self, boundary: &Boundary, low: [usize; 3], high: [usize; 3]) -> Placed<T> {
-        let Room { extents, reach, above, beside, left, pitch, plane, planes, .. } = self.room;
+    pub fn place(
+        &mut self,
+        boundary: &Boundary,
+        low: [usize; 3],
+        high: [usize; 3],
+    ) -> PlacedTile<T> {
+        let TileBuffers { extents, reach, above, beside, left, pitch, plane, planes, .. } =
+            self.room;
         let window = |axis: usize, around: usize, at: usize| {
             let (n, r) = (extents[axis] as isize, reach[axis] as isize);
             let ends = if is_periodic(boundary, axis) { 0..n } else { -r..n + r };
@@ -169,14 +175,14 @@ impl<T: Element> Steps<T> {
         let (nz, rz) = (extents[0] as isize, reach[0] as isize);
         let (mut values, mut images) = (Vec::<f64>::new(), Vec::new());
         let mut beyond = |z: isize| match boundary.resolve(0, z, extents[0]) {
-            Place::Inside(z, image) if image.is_same() => Beyond::Plane(z),
-            Place::Inside(z, image) => {
+            NeighbourPlace::Inside(z, image) if image.is_same() => PlaneBeyond::Plane(z),
+            NeighbourPlace::Inside(z, image) => {
                 images.push((z as isize, image));
-                Beyond::Image(images.len() - 1)
+                PlaneBeyond::Image(images.len() - 1)
             }
-            Place::Value(value) => {
+            NeighbourPlace::Value(value) => {
                 let known = values.iter().position(|known| known.to_bits() == value.to_bits());
-                Beyond::Constant(known.unwrap_or_else(|| {
+                PlaneBeyond::Constant(known.unwrap_or_else(|| {
                     values.push(value);
                     values.len() - 1
                 }))
@@ -194,11 +200,11 @@ impl<T: Element> Steps<T> {
         for buffer in &mut self.buffers {
             (0..planes).for_each(|number| fixed.close_all(buffer.get_mut(number, plane)));
         }
-        Placed { low, edges, fixed, ends, images }
+        PlacedTile { low, edges, fixed, ends, images }
     }
 
     /// Where a point lies in its plane.
-    pub fn at(&self, tile: &Placed<T>, y: isize, x: isize) -> usize {
+    pub fn at(&self, tile: &PlacedTile<T>, y: isize, x: isize) -> usize {
         let [_, y0, x0] = tile.low.map(|low| low as isize);
         let row = self.room.above.strict_add_signed(y - y0);
         row * self.room.pitch + self.room.left.strict_add_signed(x - x0)
@@ -213,13 +219,13 @@ impl<T: Element> Steps<T> {
     /// none of before the first.
     pub fn step(
         &mut self,
-        tile: &Placed<T>,
+        tile: &PlacedTile<T>,
         step: usize,
         z: isize,
         [rows, columns]: [&Range<isize>; 2],
         compute: impl FnOnce(&[&[T]], &mut [&mut [T]]),
     ) {
-        let Room { pitch, plane: size, above, planes, .. } = self.room;
+        let TileBuffers { pitch, plane: size, above, planes, .. } = self.room;
         let first = self.at(tile, rows.start, columns.start);
         let slot = z.rem_euclid(planes as isize) as usize;
         let number = (step - 1) % self.buffers.len();
@@ -253,15 +259,15 @@ impl<T: Element> Steps<T> {
     }
 
     /// The planes of a step that the next one computes a plane from.
-    pub fn planes<'a>(&'a self, tile: &Placed<T>, step: usize, z: isize) -> Vec<&'a [T]> {
-        let Room { extents, reach, plane: size, planes, .. } = self.room;
+    pub fn planes<'a>(&'a self, tile: &PlacedTile<T>, step: usize, z: isize) -> Vec<&'a [T]> {
+        let TileBuffers { extents, reach, plane: size, planes, .. } = self.room;
         let (nz, rz) = (extents[0] as isize, reach[0] as isize);
         let buffer = &self.buffers[(step - 1) % self.buffers.len()];
         let kept = |z: isize| buffer.get(z.rem_euclid(planes as isize) as usize, size);
-        let beyond = |beyond: &Beyond| match beyond {
-            Beyond::Plane(z) => kept(*z as isize),
-            Beyond::Image(number) => buffer.get(planes + number, size),
-            Beyond::Constant(number) => self.constants[*number].get(0, size),
+        let beyond = |beyond: &PlaneBeyond| match beyond {
+            PlaneBeyond::Plane(z) => kept(*z as isize),
+            PlaneBeyond::Image(number) => buffer.get(planes + number, size),
+            PlaneBeyond::Constant(number) => self.constants[*number].get(0, size),
         };
         let plane = |z: isize| match &tile.ends {
             Some([before, _]) if z < 0 => beyond(&before[(z + rz) as usize]),

@@ -10,7 +10,7 @@ use problem::values::Element;
 
 mod block;
 
-pub use block::{ROWS, Source};
+pub use block::{BlockInput, ROWS};
 
 /// The most sums that a register holds.
 const MOST_LANES: usize = 16;

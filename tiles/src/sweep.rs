@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use transform::Stencil;
 
 use crate::at_level;
-use crate::cut::{Part, cut};
-use crate::padded::{CACHE_LINE, Layout};
+use crate::cut::{TilePart, cut};
+use crate::padded::{CACHE_LINE, PaddedLayout};
 use crate::storage::{ROWS, Storage};
 use crate::tiling::Tiling;
 use crate::window::Window;
-use problem::boundary::{Image, Place};
+use problem::boundary::{Image, NeighbourPlace};
 use problem::values::Element;
 use problem::{Boundary, Dtype, Error, Shape};
 
@@ -42,16 +42,16 @@ pub trait Sweep<T>: Send + Sync {
 }
 
 /// A sweep by tiles.
-pub(crate) struct Tiles<T: Storage> {
+pub(crate) struct TiledSweep<T: Storage> {
     pub(crate) sums: Window<T>,
-    layout: Layout,
+    layout: PaddedLayout,
     boundary: Boundary,
     reach: [usize; 3],
     taps: usize,
     tile: [usize; 3],
 }
 
-impl<T: Storage> Sweep<T> for Tiles<T> {
+impl<T: Storage> Sweep<T> for TiledSweep<T> {
     fn run(
         &self,
         from: &[T],
@@ -102,7 +102,7 @@ fn made<T: Element>(image: Image, value: T) -> T {
     if image.is_same() { value } else { T::from_f64(image.of(value.to_f64())) }
 }
 
-impl<T: Storage> Tiles<T> {
+impl<T: Storage> TiledSweep<T> {
     /// Weights are rounded to `dtype`, whatever the type of the products.
     pub(crate) fn new(
         stencil: &Stencil,
@@ -115,13 +115,13 @@ impl<T: Storage> Tiles<T> {
         let rounded = dtype.round_weights(stencil);
         let sums = Window::new(rounded.taps(), reach[0]);
         let extents = shape.extents();
-        let layout = Layout { extents, margins: [0; 3], left: 0, pitch: extents[2] };
+        let layout = PaddedLayout { extents, margins: [0; 3], left: 0, pitch: extents[2] };
         let (taps, tile) = (rounded.taps().len().max(1), tiling.tile);
         Self { sums, layout, boundary: *boundary, reach, taps, tile }
     }
 
     /// Computes a part, and looks whether all values are finite, also those that it is of.
-    fn part(&self, from: &[T], part: &mut Part<T>) -> bool {
+    fn part(&self, from: &[T], part: &mut TilePart<T>) -> bool {
         let [_, ny, nx] = self.layout.extents;
         let (low, high) = (part.low, part.high);
         let rows = inner(ny, self.reach[1], low[1]..high[1]);
@@ -171,7 +171,7 @@ impl<T: Storage> Tiles<T> {
         let (reach, nz) = (self.reach[0] as isize, self.layout.extents[0]);
         let size = self.layout.plane();
         let plane = |z: isize| match self.boundary.resolve(0, z, nz) {
-            Place::Inside(z, image) if image.is_same() => Some(&from[z * size..][..size]),
+            NeighbourPlace::Inside(z, image) if image.is_same() => Some(&from[z * size..][..size]),
             _ => None,
         };
         let z = z as isize;
@@ -222,11 +222,11 @@ impl<T: Storage> Tiles<T> {
         let [nz, ny, nx] = self.layout.extents;
         let resolved = [self.boundary.resolve(0, z, nz), self.boundary.resolve(1, y, ny)];
         let base = match resolved {
-            [_, Place::Value(value)] => Base::Value(T::from_f64(value)),
-            [Place::Value(value), Place::Inside(_, image)] => {
+            [_, NeighbourPlace::Value(value)] => Base::Value(T::from_f64(value)),
+            [NeighbourPlace::Value(value), NeighbourPlace::Inside(_, image)] => {
                 Base::Value(made(image, T::from_f64(value)))
             }
-            [Place::Inside(z, along_z), Place::Inside(y, along_y)] => {
+            [NeighbourPlace::Inside(z, along_z), NeighbourPlace::Inside(y, along_y)] => {
                 Base::Row(&from[(z * ny + y) * nx..][..nx], [along_z, along_y])
             }
         };
@@ -236,8 +236,8 @@ impl<T: Storage> Tiles<T> {
         let beyond = (first..inside.start.max(first).min(last)).chain(inside.end.max(first)..last);
         for column in beyond {
             to[place(column)] = match self.boundary.resolve(2, column, nx) {
-                Place::Value(value) => T::from_f64(value),
-                Place::Inside(column, image) => made(image, base.at(column)),
+                NeighbourPlace::Value(value) => T::from_f64(value),
+                NeighbourPlace::Inside(column, image) => made(image, base.at(column)),
             };
         }
         if inside.is_empty() {

@@ -44,7 +44,7 @@ const MEET: f64 = 2e4;
 
 /// What a tiling is chosen for.
 #[derive(Clone, Copy, Debug)]
-pub struct Work {
+pub struct TilingProblem {
     /// Extents of the grid, as (z, y, x).
     pub extents: [usize; 3],
     /// Reach of the stencil, as (z, y, x).
@@ -57,7 +57,7 @@ pub struct Work {
     pub threads: usize,
 }
 
-impl Work {
+impl TilingProblem {
     /// Of a job on all threads of this process.
     pub fn of(job: &Job) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Tiling {
     /// The tiling of a job, with as many steps at once as are asked for, at most [`MOST_STEPS`].
     #[must_use]
     pub fn of_job(job: &Job) -> Self {
-        let work = Work::of(job);
+        let work = TilingProblem::of(job);
         match job.chain {
             Depth::Auto => Self::fastest(&work, job.steps),
             // What is refused is looked at, too: for the memory it would take.
@@ -97,7 +97,7 @@ impl Tiling {
     }
 
     /// The one that is expected to be the fastest, of at most so many steps in a pass.
-    pub fn fastest(work: &Work, most: usize) -> Self {
+    pub fn fastest(work: &TilingProblem, most: usize) -> Self {
         // One thread's grid stays in its caches by itself.
         let most = if work.products() <= SERIAL { 1 } else { most.max(1) };
         let depths = DEPTHS.into_iter().filter(|depth| *depth <= most);
@@ -106,8 +106,8 @@ impl Tiling {
     }
 
     /// The tiles for so many steps in a pass.
-    pub fn of(work: &Work, depth: usize) -> Self {
-        let Work { extents, threads, .. } = *work;
+    pub fn of(work: &TilingProblem, depth: usize) -> Self {
+        let TilingProblem { extents, threads, .. } = *work;
         let products = work.products();
         let tile = match depth {
             1 if products <= SERIAL => extents,
@@ -121,8 +121,8 @@ impl Tiling {
         Self { depth, tile: split(tile, extents, parts) }
     }
 
-    fn tile_of_one_step(work: &Work) -> [usize; 3] {
-        let Work { extents, reach, bytes, .. } = *work;
+    fn tile_of_one_step(work: &TilingProblem) -> [usize; 3] {
+        let TilingProblem { extents, reach, bytes, .. } = *work;
         let [nz, ny, nx] = extents;
         let planes = (2 * reach[0] + 1).min(nz);
         let values = ONE_STEP / bytes / planes;
@@ -132,8 +132,8 @@ impl Tiling {
         [nz, even(ny, rows, ROWS), columns]
     }
 
-    fn tile_of_several(work: &Work, depth: usize) -> [usize; 3] {
-        let Work { extents, reach, bytes, .. } = *work;
+    fn tile_of_several(work: &TilingProblem, depth: usize) -> [usize; 3] {
+        let TilingProblem { extents, reach, bytes, .. } = *work;
         let [nz, ny, nx] = extents;
         let [_, above, beside] = reach.map(|reach| depth * reach);
         let (steps, planes) = (depth - 1, 2 * reach[0] + 1);
@@ -150,15 +150,15 @@ impl Tiling {
     }
 
     /// Threads that have a tile each.
-    pub fn threads(&self, work: &Work) -> usize {
+    pub fn threads(&self, work: &TilingProblem) -> usize {
         let tiles = |axis: usize| work.extents[axis].div_ceil(self.tile[axis]);
         let tiles = (0..3).fold(1usize, |product, axis| product.saturating_mul(tiles(axis)));
         work.threads.min(tiles).max(1)
     }
 
     /// Cycles of a core for a point and step, roughly.
-    pub fn cycles(&self, work: &Work) -> f64 {
-        let Work { extents, reach, taps, bytes, threads } = *work;
+    pub fn cycles(&self, work: &TilingProblem) -> f64 {
+        let TilingProblem { extents, reach, taps, bytes, threads } = *work;
         let depth = self.depth as f64;
         let bytes = bytes as f64;
         // Points of a tile and around it, over those of the tile.
@@ -218,18 +218,18 @@ fn split(mut tile: [usize; 3], extents: [usize; 3], parts: usize) -> [usize; 3] 
 mod tests {
     use super::*;
 
-    fn work(extents: [usize; 3], reach: [usize; 3], taps: usize, bytes: usize) -> Work {
-        Work { extents, reach, taps, bytes, threads: 2 }
+    fn work(extents: [usize; 3], reach: [usize; 3], taps: usize, bytes: usize) -> TilingProblem {
+        TilingProblem { extents, reach, taps, bytes, threads: 2 }
     }
 
-    fn parts(work: &Work, tiling: &Tiling) -> usize {
+    fn parts(work: &TilingProblem, tiling: &Tiling) -> usize {
         (0..3).map(|axis| work.extents[axis].div_ceil(tiling.tile[axis])).product()
     }
 
     #[test]
     fn grids_that_no_memory_holds_have_tiles() {
         let extents = [1 << 20; 3];
-        let work = Work { extents, reach: [8; 3], taps: 17, bytes: 8, threads: 64 };
+        let work = TilingProblem { extents, reach: [8; 3], taps: 17, bytes: 8, threads: 64 };
         let tiling = Tiling::fastest(&work, 1000);
         assert!(tiling.tile.iter().all(|extent| (1..=1 << 20).contains(extent)), "{tiling:?}");
     }
@@ -246,7 +246,7 @@ mod tests {
             ([256, 256, 256], true),
         ] {
             for threads in [2, 64] {
-                let work = Work { threads, ..work(extents, [0, 1, 1], 5, 4) };
+                let work = TilingProblem { threads, ..work(extents, [0, 1, 1], 5, 4) };
                 let tiling = Tiling::fastest(&work, 100);
                 let parts = parts(&work, &tiling);
                 assert_eq!(parts > 1, several, "{work:?}: {tiling:?}");
@@ -256,7 +256,7 @@ mod tests {
                     "{work:?} {tiling:?}"
                 );
             }
-            let alone = Work { threads: 1, ..work(extents, [0, 1, 1], 5, 4) };
+            let alone = TilingProblem { threads: 1, ..work(extents, [0, 1, 1], 5, 4) };
             assert!(Tiling::fastest(&alone, 100).tile.iter().all(|&extent| extent > 0));
         }
     }

@@ -4,21 +4,21 @@
 use fearless_simd::Level;
 use transform::Tap;
 
-use crate::runs::Runs;
-use crate::storage::{Source, Storage};
+use crate::runs::NeighbourRuns;
+use crate::storage::{BlockInput, Storage};
 use problem::values::Element;
 
 /// Neighbours and their weights, and the vector instructions that their products are added with.
 pub struct Window<T: Storage> {
     level: Level,
-    runs: Runs<T::Sum>,
+    runs: NeighbourRuns<T::Sum>,
 }
 
 impl<T: Storage> Window<T> {
     /// Of neighbours that lie at most `reach` planes before a point or behind it; their weights are rounded to the type of the
     /// sums.
     pub fn new(taps: &[Tap], reach: usize) -> Self {
-        Self { level: Level::new(), runs: Runs::new(taps, reach, T::Sum::from_f64) }
+        Self { level: Level::new(), runs: NeighbourRuns::new(taps, reach, T::Sum::from_f64) }
     }
 
     /// The weights, in the order in which products are added.
@@ -47,7 +47,7 @@ impl<T: Storage> Window<T> {
         ahead: usize,
         to: &mut [&mut [T]],
     ) {
-        let source = Source { runs: &self.runs, planes, pitch, origin, ahead };
+        let source = BlockInput { runs: &self.runs, planes, pitch, origin, ahead };
         source.compute(self.level, to);
     }
 }

@@ -3,9 +3,9 @@
 //! of them by a small matrix A(θ), whose spectral radius is the factor by which a wave grows in each of many steps
 //! (von Neumann). Of one field with one level it is the [symbol](crate::symbol).
 //!
-//! The radius is the root of a high power's norm, not an eigenvalue: eigenvalues that meet at 1 (a wave equation at
-//! its longest wave) let values grow like a power of the number of steps, which the root of the norm does not see,
-//! while rounding moves such eigenvalues by the root of the precision.
+//! The radius is the root of a high power's norm, not an eigenvalue. Eigenvalues that meet at 1 (a wave equation at
+//! its longest wave) let values grow like a power of the number of steps, which the root of the norm does not see.
+//! Rounding would move such eigenvalues by the root of the precision.
 
 use std::f64::consts::TAU;
 

@@ -3,7 +3,7 @@
 //!
 //! An entry is one operator on one field. Its weights are computed from its formula: finite
 //! differences of the order stated, on a grid of spacing 1, and what else the source gives. What
-//! holds for them is its [`Kind`]. Shapes such as `star3d4r` need no entry: see [`Shape`].
+//! holds for them is its [`ApplicationKind`]. Shapes such as `star3d4r` need no entry: see [`Shape`].
 
 mod advection;
 mod electromagnetics;
@@ -35,7 +35,7 @@ pub struct Domain {
 
 /// What one application of an entry does to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ApplicationKind {
     /// Advances it by a time step, and is stable: no wave grows, however often it is applied.
     Update,
     /// Averages, interpolates or sharpens it: the weights sum to 1.
@@ -48,7 +48,7 @@ pub enum Kind {
     FirstStep,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ApplicationKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Self::Update => "step",
@@ -69,7 +69,7 @@ pub struct Entry {
     /// The name of its domain.
     pub domain: &'static str,
     /// What it does to a field.
-    pub kind: Kind,
+    pub kind: ApplicationKind,
     /// What it is, in a few words.
     pub about: &'static str,
     /// The textbook or paper that its formula comes from.
@@ -94,7 +94,7 @@ impl Domain {
         source: &'static str,
         operator: fn() -> Operator,
     ) -> Entry {
-        let kind = Kind::Update;
+        let kind = ApplicationKind::Update;
         Entry { name, aliases, domain: self.name, kind, about, source, operator }
     }
 
@@ -106,7 +106,10 @@ impl Domain {
         source: &'static str,
         operator: fn() -> Operator,
     ) -> Entry {
-        Entry { kind: Kind::Filter, ..self.update(name, aliases, about, source, operator) }
+        Entry {
+            kind: ApplicationKind::Filter,
+            ..self.update(name, aliases, about, source, operator)
+        }
     }
 
     const fn difference(
@@ -117,7 +120,10 @@ impl Domain {
         source: &'static str,
         operator: fn() -> Operator,
     ) -> Entry {
-        Entry { kind: Kind::Difference, ..self.update(name, aliases, about, source, operator) }
+        Entry {
+            kind: ApplicationKind::Difference,
+            ..self.update(name, aliases, about, source, operator)
+        }
     }
 
     const fn first_step(
@@ -128,7 +134,10 @@ impl Domain {
         source: &'static str,
         operator: fn() -> Operator,
     ) -> Entry {
-        Entry { kind: Kind::FirstStep, ..self.update(name, aliases, about, source, operator) }
+        Entry {
+            kind: ApplicationKind::FirstStep,
+            ..self.update(name, aliases, about, source, operator)
+        }
     }
 }
 

@@ -3,16 +3,16 @@
 //! row.
 //!
 //! The pattern of A' is enough for that. A column is a set of at most 16 rows, the height of a
-//! fragment, and so one [`Rows`] word: two columns conflict where the words share a bit.
+//! fragment, and so one [`RowMask`] word: two columns conflict where the words share a bit.
 
 use crate::stencil::Stencil;
 use cuda_mma::fragment::M;
 use thiserror::Error;
 
 /// The rows in which a column is nonzero, one bit each.
-pub type Rows = u16;
+pub type RowMask = u16;
 
-const _: () = assert!(Rows::BITS as usize == M, "a column fits one word");
+const _: () = assert!(RowMask::BITS as usize == M, "a column fits one word");
 
 /// The most inputs of a tile for which a pattern is made: no product of a large box stays fast, and
 /// the operand of one this long fills the shared memory of an SM.
@@ -28,7 +28,7 @@ pub struct Pattern {
     /// Column → input, relative to the tile's first output; (z, y, x), x fastest.
     pub inputs: Vec<[i32; 3]>,
     /// Column → rows.
-    pub columns: Vec<Rows>,
+    pub columns: Vec<RowMask>,
 }
 
 /// Why a tile has no pattern.

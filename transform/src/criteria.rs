@@ -5,12 +5,12 @@
 
 use crate::catalogue::{Family, Shape};
 use crate::machine::{Machine, Precision};
-use crate::roofline::{Product, Roofline};
+use crate::roofline::{Roofline, TensorSweep};
 
 /// Several steps of a shape in one sweep: CUDA cores take them one after the other (§3.2.2), tensor cores as one
 /// sum (§3.2.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Case {
+pub struct FusedCase {
     /// The shape of one step.
     pub shape: Shape,
     /// Steps in a sweep: t, at least 1.
@@ -34,7 +34,7 @@ pub enum Scheme {
     Toeplitz,
 }
 
-impl Case {
+impl FusedCase {
     /// Neighbours of a point in one step: K.
     #[must_use]
     pub fn points(&self) -> usize {
@@ -70,7 +70,7 @@ impl Case {
     /// A unit of tensor cores of the given peak (flop/s) against the CUDA cores of a machine (equations 8 to 13).
     #[must_use]
     pub fn on_tensor_cores(&self, machine: &Machine, peak: f64, scheme: Scheme) -> Roofline {
-        let product = Product {
+        let product = TensorSweep {
             steps: self.steps,
             fused_points: self.fused_points(),
             fraction: self.sparsity(scheme),
@@ -113,8 +113,8 @@ mod tests {
     use crate::fuse::fuse;
     use crate::roofline::Scenario;
 
-    fn case(name: &str, steps: usize, precision: Precision) -> Case {
-        Case { shape: name.parse().unwrap(), steps, precision }
+    fn case(name: &str, steps: usize, precision: Precision) -> FusedCase {
+        FusedCase { shape: name.parse().unwrap(), steps, precision }
     }
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
     fn what_a_star_lacks_of_its_box_is_multiplied() {
         let [star, full] = ["star2d1r", "box2d1r"].map(|name| case(name, 3, Precision::Half));
         for scheme in [Scheme::ConvStencil, Scheme::Spider, Scheme::Toeplitz] {
-            let executed = |case: Case| case.fused_points() as f64 / case.sparsity(scheme);
+            let executed = |case: FusedCase| case.fused_points() as f64 / case.sparsity(scheme);
             assert!((executed(star) - executed(full)).abs() < 1e-9, "{scheme:?}");
         }
         // 32 steps as 16 × 80 (docs/explanation/dense-f64.md).

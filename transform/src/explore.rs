@@ -18,11 +18,11 @@ use candidates::{chunks, dense, no_sparse_units, register_window, rows, table, w
 
 use crate::conflict::Pattern;
 use crate::fuse::fuse;
-use crate::gather::Tile;
+use crate::gather::OutputTile;
 use crate::lookup::LoadCost;
 use crate::machine::Machine;
 use crate::matching::{STRATEGIES, Strategy, groups};
-use crate::model::{self, Time, Work};
+use crate::model::{self, ProductWork, Time};
 use crate::sparsify::Granularity;
 use crate::stencil::Stencil;
 use crate::window::{CHUNK, ROWS};
@@ -90,7 +90,7 @@ pub struct Candidate {
     /// What loading B costs, for 8 tiles.
     pub load: LoadCost,
     /// Instructions and wavefronts, for 8 tiles.
-    pub work: Work,
+    pub work: ProductWork,
     /// Seconds of a sweep.
     pub time: Time,
 }
@@ -129,7 +129,7 @@ pub struct Dense {
     /// Columns of A': k'.
     pub columns: usize,
     /// Instructions and wavefronts, for 8 tiles.
-    pub work: Work,
+    pub work: ProductWork,
     /// Seconds of a sweep.
     pub time: Time,
 }
@@ -193,8 +193,8 @@ fn explore_steps(request: &Request<'_>, stencil: &Stencil, steps: usize, found: 
     let windows = [
         (Layout::RegisterWindow, [1, ROWS, CHUNK], register_window(request, stencil, steps)),
         (Layout::RowWindow, [1, 1, M], rows(request, stencil, steps)),
-        (Layout::Chunks, [1, 1, M], chunks(request, stencil, steps, Tile::Row)),
-        (Layout::Chunks, [1, 2, M / 2], chunks(request, stencil, steps, Tile::Block)),
+        (Layout::Chunks, [1, 1, M], chunks(request, stencil, steps, OutputTile::Row)),
+        (Layout::Chunks, [1, 2, M / 2], chunks(request, stencil, steps, OutputTile::Block)),
     ];
     for (layout, factors, candidate) in windows {
         match candidate {

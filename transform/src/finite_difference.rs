@@ -31,7 +31,7 @@ pub enum FiniteDifferenceError {
 }
 
 /// One row of a stencil: (offset, weight) pairs along one axis.
-pub type Row = Vec<(i32, f64)>;
+pub type AxisWeights = Vec<(i32, f64)>;
 
 /// The weights `w` with `f⁽ᵐ⁾(0) ≈ Σ w[i] · f(nodes[i])`, exact for polynomials of a degree below
 /// the number of nodes. `derivative` 0 interpolates.
@@ -72,7 +72,11 @@ pub fn weights(derivative: usize, nodes: &[f64]) -> Result<Vec<f64>, FiniteDiffe
 ///
 /// # Errors
 /// [`weights`] refuses: too few offsets for the derivative.
-pub fn on_offsets(derivative: usize, from: i32, to: i32) -> Result<Row, FiniteDifferenceError> {
+pub fn on_offsets(
+    derivative: usize,
+    from: i32,
+    to: i32,
+) -> Result<AxisWeights, FiniteDifferenceError> {
     shifted(derivative, from, to, 0.0)
 }
 
@@ -86,7 +90,7 @@ pub fn shifted(
     from: i32,
     to: i32,
     at: f64,
-) -> Result<Row, FiniteDifferenceError> {
+) -> Result<AxisWeights, FiniteDifferenceError> {
     let nodes: Vec<f64> = (from..=to).map(|offset| f64::from(offset) - at).collect();
     Ok((from..=to).zip(weights(derivative, &nodes)?).collect())
 }
@@ -96,7 +100,7 @@ pub fn shifted(
 /// # Panics
 /// `derivative` 0, or an accuracy that is 0 or odd.
 #[must_use]
-pub fn central(derivative: usize, accuracy: usize) -> Row {
+pub fn central(derivative: usize, accuracy: usize) -> AxisWeights {
     assert!(
         derivative > 0 && accuracy > 0 && accuracy.is_multiple_of(2),
         "central differences are even"
@@ -111,7 +115,7 @@ pub fn central(derivative: usize, accuracy: usize) -> Row {
 /// # Panics
 /// An accuracy that is 0 or odd.
 #[must_use]
-pub fn staggered(accuracy: usize) -> Row {
+pub fn staggered(accuracy: usize) -> AxisWeights {
     assert!(accuracy > 0 && accuracy.is_multiple_of(2), "staggered differences are even");
     let half = (accuracy / 2) as i32;
     shifted(1, 1 - half, half, 0.5).expect("enough distinct nodes")

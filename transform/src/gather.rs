@@ -46,7 +46,7 @@ const ROUND: usize = 128;
 
 /// Which 16 outputs one column of a product computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub enum Tile {
+pub enum OutputTile {
     /// 16 of a row: long rows of weights share many inputs.
     #[serde(rename = "1x16")]
     Row,
@@ -55,7 +55,7 @@ pub enum Tile {
     Block,
 }
 
-impl Tile {
+impl OutputTile {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Row, Self::Block];
 
@@ -87,7 +87,7 @@ impl Tile {
 }
 
 /// Rows × columns.
-impl fmt::Display for Tile {
+impl fmt::Display for OutputTile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}", self.rows(), self.columns())
     }
@@ -106,7 +106,7 @@ impl Pitch {
     /// The smallest that hold so many bytes of a row and as many rows of a plane, and in which a layout
     /// has the bank conflicts that it was made for.
     #[must_use]
-    pub fn fitting(tile: Tile, element: Element, row_bytes: usize, rows: usize) -> Self {
+    pub fn fitting(tile: OutputTile, element: Element, row_bytes: usize, rows: usize) -> Self {
         let (row_residue, plane_residue) = residues(tile, element);
         // The next number that leaves a residue below a round.
         let up = |bytes: usize, residue: usize| {
@@ -120,11 +120,11 @@ impl Pitch {
 /// What pitches of rows and of planes leave modulo a round of the banks: of those that are multiples of
 /// 32 bytes, so that rows start at sectors, the ones with which the catalogue's stars and boxes have the
 /// fewest conflicts.
-const fn residues(tile: Tile, element: Element) -> (usize, usize) {
+const fn residues(tile: OutputTile, element: Element) -> (usize, usize) {
     match (tile, element.per_word()) {
         (_, 2) => (32, 96),
-        (Tile::Row, _) => (32, 32),
-        (Tile::Block, _) => (64, 64),
+        (OutputTile::Row, _) => (32, 32),
+        (OutputTile::Block, _) => (64, 64),
     }
 }
 
@@ -137,7 +137,7 @@ pub struct Footprint {
     /// Type of the weights.
     pub element: Element,
     /// The outputs of a product's column.
-    pub tile: Tile,
+    pub tile: OutputTile,
     /// First plane and row with weights, relative to the tile's first output.
     pub first: [i32; 2],
     /// Planes and rows from there that hold all weights of all outputs of a tile.
@@ -181,7 +181,11 @@ type Pair = (Chunk, Option<Chunk>);
 ///
 /// # Panics
 /// Never: pairs of chunks are 2:4, because they were matched so.
-pub fn gather_tiles(stencil: &Stencil, element: Element, tile: Tile) -> Result<Gather, NoGather> {
+pub fn gather_tiles(
+    stencil: &Stencil,
+    element: Element,
+    tile: OutputTile,
+) -> Result<Gather, NoGather> {
     if stencil.radius() > REACH {
         return Err(NoGather(stencil.radius()));
     }
@@ -253,7 +257,7 @@ pub fn gather_tiles(stencil: &Stencil, element: Element, tile: Tile) -> Result<G
 }
 
 /// The chunks with weights, in the order of memory.
-fn items(stencil: &Stencil, element: Element, tile: Tile) -> Vec<Item> {
+fn items(stencil: &Stencil, element: Element, tile: OutputTile) -> Vec<Item> {
     let (per_word, width) = (element.per_word() as i32, (CHUNK_BYTES / element.bytes()) as i32);
     let mut masks: std::collections::BTreeMap<Chunk, [u64; 2]> = Default::default();
     for row in 0..M {
@@ -277,7 +281,7 @@ fn items(stencil: &Stencil, element: Element, tile: Tile) -> Vec<Item> {
 
 /// Puts pairs together, two a step: as many as can be without bank conflicts, the others each with the
 /// one with which it has the fewest. The last step may lack a pair.
-fn in_steps(element: Element, tile: Tile, pairs: &[Pair]) -> Vec<Option<Pair>> {
+fn in_steps(element: Element, tile: OutputTile, pairs: &[Pair]) -> Vec<Option<Pair>> {
     /// Candidates that are tried for each pair.
     const TRIED: usize = 64;
     let cost = |a: usize, b: usize| {
@@ -309,13 +313,13 @@ fn in_steps(element: Element, tile: Tile, pairs: &[Pair]) -> Vec<Option<Pair>> {
 const LEAST_WAVEFRONTS: usize = LANES * CHUNK_BYTES / ROUND;
 
 /// Wavefronts of the load of a step in which rows and planes lie as [`Pitch::fitting`] has it.
-fn wavefronts_of(element: Element, tile: Tile, chunks: [Chunk; CHUNKS]) -> usize {
+fn wavefronts_of(element: Element, tile: OutputTile, chunks: [Chunk; CHUNKS]) -> usize {
     // So large that chunks of different rows do not coincide.
     let pitch = Pitch::fitting(tile, element, 4 * ROUND, 64);
     wavefronts(element, tile, chunks.map(|chunk| offset(element, chunk, [-16, -16], pitch)))
 }
 
-fn wavefronts(element: Element, tile: Tile, offsets: [u32; CHUNKS]) -> usize {
+fn wavefronts(element: Element, tile: OutputTile, offsets: [u32; CHUNKS]) -> usize {
     let stride = (tile.columns() * element.bytes()) as u32;
     wavefronts_16_bytes(&std::array::from_fn(|lane| {
         offsets[lane % CHUNKS] + (lane / CHUNKS) as u32 * stride
@@ -374,7 +378,7 @@ mod tests {
 
     fn steps(name: &str, element: Element) -> [usize; 2] {
         let stencil = catalogue::find(name).unwrap();
-        Tile::ALL.map(|tile| gather_tiles(&stencil, element, tile).unwrap().steps.len())
+        OutputTile::ALL.map(|tile| gather_tiles(&stencil, element, tile).unwrap().steps.len())
     }
 
     #[test]
@@ -400,7 +404,9 @@ mod tests {
         {
             let stencil = catalogue::find(name).unwrap();
             for element in [Element::F16, Element::Bf16, Element::Tf32] {
-                for tile in Tile::ALL.into_iter().filter(|tile| stencil.dims() > tile.rows() - 1) {
+                for tile in
+                    OutputTile::ALL.into_iter().filter(|tile| stencil.dims() > tile.rows() - 1)
+                {
                     let gather = gather_tiles(&stencil, element, tile).unwrap();
                     let [_, rows] = gather.footprint.extent;
                     let pitch = Pitch::fitting(tile, element, 560, rows + 31);
@@ -415,7 +421,7 @@ mod tests {
     #[test]
     fn pitches_hold_rows_and_leave_their_residues() {
         for bytes in [16, 31, 32, 33, 144, 560] {
-            let pitch = Pitch::fitting(Tile::Block, Element::F16, bytes, 7);
+            let pitch = Pitch::fitting(OutputTile::Block, Element::F16, bytes, 7);
             assert!((bytes..bytes + ROUND).contains(&pitch.row) && pitch.row % ROUND == 32);
             assert!((7 * pitch.row..7 * pitch.row + ROUND).contains(&pitch.plane));
             assert_eq!(pitch.plane % ROUND, 96);
@@ -426,7 +432,7 @@ mod tests {
     fn a_stencil_that_reaches_too_far_is_refused_with_its_radius() {
         let stencil = catalogue::find("star1d9r").unwrap();
         assert_eq!(
-            gather_tiles(&stencil, Element::F16, Tile::Row).unwrap_err().to_string(),
+            gather_tiles(&stencil, Element::F16, OutputTile::Row).unwrap_err().to_string(),
             "the gather kernels take radius up to 8 on each axis; this stencil has 9"
         );
     }

@@ -18,14 +18,14 @@ pub const WORD: usize = 4;
 
 /// A block of inputs in shared memory, row after row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tile {
+pub struct InputTile {
     /// Bytes from a row to the next; a multiple of 16, as the copy engines want it.
     pub pitch: usize,
     /// Rows of a plane.
     pub rows: usize,
 }
 
-impl Tile {
+impl InputTile {
     /// The block that 8 tiles side by side read. The pitch is an odd multiple of 16 bytes, so that 8
     /// rows start in different banks.
     #[must_use]
@@ -63,7 +63,12 @@ impl LookupTable {
     /// # Panics
     /// Where the order names a column that the pattern lacks.
     #[must_use]
-    pub fn new(pattern: &Pattern, slots: &[Option<usize>], mma: SparseMma, tile: Tile) -> Self {
+    pub fn new(
+        pattern: &Pattern,
+        slots: &[Option<usize>],
+        mma: SparseMma,
+        tile: InputTile,
+    ) -> Self {
         let bytes = mma.element.bytes();
         let first = pattern.first_input();
         let offset = |column: usize| {
@@ -176,7 +181,7 @@ mod tests {
         let pattern = Pattern::new(&stencil, [1, 2, 8]).unwrap();
         let order =
             Strategy::Hierarchical.order(&pattern, Granularity::of(M16N8K32.element)).unwrap();
-        let tile = Tile { pitch: 208, rows: 6 };
+        let tile = InputTile { pitch: 208, rows: 6 };
         let table = LookupTable::new(&pattern, &order.slots, M16N8K32, tile);
         assert_eq!(table.offsets.len() % 32, 0);
         assert_eq!(table.stride, 16);

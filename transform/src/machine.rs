@@ -88,7 +88,7 @@ impl From<Element> for Precision {
 
 /// A GPU that this crate describes.
 #[derive(Debug)]
-pub struct Known {
+pub struct KnownMachine {
     /// Its short name, as `--machine` takes it.
     pub key: &'static str,
     /// What it can do.
@@ -107,10 +107,10 @@ impl Machine {
     /// were measured, and the A100 80 GB (PCIe), on which the papers measure, from its data sheet. f16 sums in f32 take
     /// the f32 pipeline.
     #[must_use]
-    pub fn known() -> &'static [Known] {
-        static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    pub fn known() -> &'static [KnownMachine] {
+        static KNOWN: LazyLock<Vec<KnownMachine>> = LazyLock::new(|| {
             let parse = |text| serde_json::from_str(text).expect("a test reads it");
-            DESCRIBED.map(|(key, text)| Known { key, machine: parse(text) }).into()
+            DESCRIBED.map(|(key, text)| KnownMachine { key, machine: parse(text) }).into()
         });
         &KNOWN
     }

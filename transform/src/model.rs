@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a layout does for the outputs of one warp-wide product: 8 tiles side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Work {
+pub struct ProductWork {
     /// The instruction.
     pub mma: SparseMma,
     /// Whether A is sparse. A dense instruction is half as deep as the sparse one with as many words.
@@ -100,7 +100,7 @@ impl std::fmt::Display for Bound {
 /// The time of a sweep over a grid of extents (z, y, x); `None` where the machine has no sparse units
 /// for the type.
 #[must_use]
-pub fn time(machine: &Machine, extents: [usize; 3], work: &Work) -> Option<Time> {
+pub fn time(machine: &Machine, extents: [usize; 3], work: &ProductWork) -> Option<Time> {
     let [nz, ny, nx] = extents;
     let [rz, ry, rx] = work.factors;
     // n'/N of equation 9.
@@ -128,7 +128,7 @@ pub fn global(machine: &Machine, extents: [usize; 3], bytes: usize) -> f64 {
     (2 * extents.iter().product::<usize>() * bytes) as f64 / machine.copy_bytes_per_s
 }
 
-impl Work {
+impl ProductWork {
     /// Outputs of the 8 tiles.
     #[must_use]
     pub fn outputs(&self) -> usize {

@@ -5,12 +5,12 @@
 use crate::conflict::{NoPattern, Pattern};
 use crate::explore::{Candidate, Exploration, Layout, Request, explore};
 use crate::fuse::{FuseError, fuse};
-use crate::gather::{NoGather, Tile, gather_tiles};
-use crate::matching::{Order, Unfit};
-use crate::model::{self, Work};
+use crate::gather::{NoGather, OutputTile, gather_tiles};
+use crate::matching::{ColumnOrder, NoOrder};
+use crate::model::{self, ProductWork};
 use crate::morph::{Morphed, morph};
-use crate::roofline::{Product, Rooflines};
-use crate::round::{Format, round};
+use crate::roofline::{Rooflines, TensorSweep};
+use crate::round::{FloatFormat, round};
 use crate::row_window::{NoRowWindow, row_window};
 use crate::sparsify::{Granularity, NotSparse, Sparse24};
 use crate::stencil::Stencil;
@@ -114,29 +114,30 @@ pub fn plan(request: &Request<'_>) -> Result<LayoutPlan, PlanError> {
         let reason = reason.map_or("no time steps were asked for".into(), |r| r.reason.clone());
         return Err(PlanError::NoLayout { stencil: name(), reason });
     };
-    let broken = |reason: Broken| PlanError::Broken { stencil: name(), reason: reason.to_string() };
+    let broken =
+        |reason: FailedStage| PlanError::Broken { stencil: name(), reason: reason.to_string() };
     let fused = fuse(stencil, layout.steps).map_err(|reason| broken(reason.into()))?;
-    let weight_residual = round(&fused, Format::of(request.element)).residual;
+    let weight_residual = round(&fused, FloatFormat::of(request.element)).residual;
     let (morphed, sparse) = work_out(request, &layout).map_err(broken)?;
     let fused_points = morphed.matrix.row(0).iter().filter(|weight| **weight != 0.0).count();
     let grid_points: usize = request.extents.iter().product();
     let rates = request.machine.rates(request.element.into());
-    let filled = |work: &Work, fused_points: usize| {
+    let filled = |work: &ProductWork, fused_points: usize| {
         let rows = work.outputs() / N;
         let columns = work.instructions * if work.sparse { work.mma.k } else { work.mma.kept() };
         (rows * fused_points) as f64 / (M * columns) as f64
     };
-    let roofline = |product: Product| {
+    let roofline = |product: TensorSweep| {
         product.against_cuda_cores(request.machine, request.element.into(), stencil.taps().len())
     };
     let rooflines = Rooflines {
-        sparse: roofline(Product {
+        sparse: roofline(TensorSweep {
             steps: layout.steps,
             fused_points,
             fraction: filled(&layout.work, fused_points),
             peak: rates.sparse.unwrap_or(0.0),
         }),
-        dense: roofline(Product {
+        dense: roofline(TensorSweep {
             steps: dense.steps,
             fused_points: dense.fused_points,
             fraction: filled(&dense.work, dense.fused_points),
@@ -180,7 +181,7 @@ pub fn plan(request: &Request<'_>) -> Result<LayoutPlan, PlanError> {
 
 /// A stage that refuses what exploration took.
 #[derive(Debug, Error)]
-enum Broken {
+enum FailedStage {
     #[error(transparent)]
     Fuse(#[from] FuseError),
     #[error(transparent)]
@@ -190,7 +191,7 @@ enum Broken {
     #[error(transparent)]
     Chunks(#[from] NoGather),
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Unfit(#[from] NoOrder),
     #[error(transparent)]
     Pattern(#[from] NoPattern),
     #[error(transparent)]
@@ -198,7 +199,7 @@ enum Broken {
 }
 
 /// A' and A'' of a candidate.
-fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Sparse24), Broken> {
+fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Sparse24), FailedStage> {
     let stencil = fuse(request.stencil, layout.steps)?;
     let mma = SparseMma::deepest(request.element);
     let pattern = Pattern::new(&stencil, layout.factors)?;
@@ -218,13 +219,17 @@ fn work_out(request: &Request<'_>, layout: &Candidate) -> Result<(Morphed, Spars
 }
 
 /// The order of the chunk gather, in tiles of the pattern's.
-fn chunks(pattern: &Pattern, stencil: &Stencil, element: Element) -> Result<Order, Broken> {
-    let tile = if pattern.factors[1] == 1 { Tile::Row } else { Tile::Block };
+fn chunks(
+    pattern: &Pattern,
+    stencil: &Stencil,
+    element: Element,
+) -> Result<ColumnOrder, FailedStage> {
+    let tile = if pattern.factors[1] == 1 { OutputTile::Row } else { OutputTile::Block };
     let gather = gather_tiles(stencil, element, tile)?;
     let column = |input| pattern.inputs.binary_search(&input).ok();
     let slots: Vec<_> = gather.inputs.iter().map(|input| input.and_then(column)).collect();
     let zero_columns = slots.len() - pattern.columns.len();
-    Ok(Order { slots, zero_columns })
+    Ok(ColumnOrder { slots, zero_columns })
 }
 
 /// A window's matrices, its order in terms of the columns that are not zero.

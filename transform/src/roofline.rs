@@ -186,7 +186,7 @@ pub fn roofline(
 
 /// A sweep on a unit of tensor cores.
 #[derive(Clone, Copy, Debug)]
-pub struct Product {
+pub struct TensorSweep {
     /// Steps in the sweep: t.
     pub steps: usize,
     /// Points of the stencil that does as many steps at once.
@@ -197,7 +197,7 @@ pub struct Product {
     pub peak: f64,
 }
 
-impl Product {
+impl TensorSweep {
     /// The product of a stencil of `points` points against CUDA cores that do as many steps.
     #[must_use]
     pub fn against_cuda_cores(

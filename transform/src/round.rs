@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// A binary floating-point type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct FloatFormat {
     /// Significant bits, the implied one included.
     pub digits: i32,
     /// Exponent of the smallest number: all are multiples of its power of two.
@@ -23,15 +23,15 @@ pub struct Format {
 }
 
 /// IEEE half precision.
-pub const F16: Format = Format { digits: 11, smallest: -24 };
+pub const F16: FloatFormat = FloatFormat { digits: 11, smallest: -24 };
 /// bfloat16.
-pub const BF16: Format = Format { digits: 8, smallest: -133 };
+pub const BF16: FloatFormat = FloatFormat { digits: 8, smallest: -133 };
 /// The factors of tf32 products.
-pub const TF32: Format = Format { digits: 11, smallest: -136 };
+pub const TF32: FloatFormat = FloatFormat { digits: 11, smallest: -136 };
 /// IEEE single precision.
-pub const F32: Format = Format { digits: 24, smallest: -149 };
+pub const F32: FloatFormat = FloatFormat { digits: 24, smallest: -149 };
 
-impl Format {
+impl FloatFormat {
     /// What weights of this type are rounded to.
     #[must_use]
     pub const fn of(element: Element) -> Self {
@@ -75,7 +75,7 @@ const LAST: usize = 3;
 
 /// Rounds the weights of a stencil.
 #[must_use]
-pub fn round(stencil: &Stencil, format: Format) -> Rounded {
+pub fn round(stencil: &Stencil, format: FloatFormat) -> Rounded {
     let taps = stencil.taps();
     let exact: Vec<f64> = taps.iter().map(|tap| tap.weight).collect();
     let mut weights: Vec<f64> = exact.iter().map(|&weight| format.round(weight)).collect();

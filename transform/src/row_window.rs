@@ -11,7 +11,7 @@
 
 use crate::conflict::Pattern;
 use crate::lookup::{LoadCost, wavefronts_16_bytes};
-use crate::matching::Order;
+use crate::matching::ColumnOrder;
 use cuda_mma::fragment::{LANES, M, SparseMma};
 use thiserror::Error;
 
@@ -35,7 +35,7 @@ const CHUNK_BYTES: usize = 16;
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowWindow {
     /// The order of the columns of A'.
-    pub order: Order,
+    pub order: ColumnOrder,
     /// What loading the new rows costs, 16 bytes a lane, for each 16 × 8 outputs.
     pub load: LoadCost,
 }
@@ -102,7 +102,7 @@ pub fn row_window(pattern: &Pattern, mma: SparseMma) -> Result<RowWindow, NoRowW
     let zero_columns = slots.len() - pattern.columns.len();
     let wavefronts: usize = (0..row_steps).map(|step| wavefronts(mma, step)).sum();
     let load = LoadCost { loads: planes * row_steps, wavefronts: planes * wavefronts };
-    Ok(RowWindow { order: Order { slots, zero_columns }, load })
+    Ok(RowWindow { order: ColumnOrder { slots, zero_columns }, load })
 }
 
 /// Slot of a step and its input along x, relative to the first output.

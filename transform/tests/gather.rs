@@ -5,7 +5,7 @@ use cuda_mma::emulate::mma_sp;
 use cuda_mma::fragment::{self, Element, LANES, M, N, SparseMma};
 use cuda_mma::number::{bits, value};
 use proptest::prelude::*;
-use transform::gather::{Pitch, REACH, Tile, gather_tiles};
+use transform::gather::{OutputTile, Pitch, REACH, gather_tiles};
 use transform::stencil::{Stencil, Tap};
 
 /// Any radii, often few points of many; weights and values are small integers, so that sums are exact.
@@ -32,7 +32,7 @@ fn stencils() -> impl Strategy<Value = Stencil> {
 }
 
 /// Every output of 8 tiles, as the kernel computes them: staged inputs, table, products.
-fn check(stencil: &Stencil, element: Element, tile: Tile) {
+fn check(stencil: &Stencil, element: Element, tile: OutputTile) {
     let mma = SparseMma::deepest(element);
     let gather = gather_tiles(stencil, element, tile).unwrap();
     let ([planes, rows], bytes) = (gather.footprint.extent, element.bytes());
@@ -94,7 +94,7 @@ proptest! {
     fn products_with_what_the_table_gathers_are_the_stencil(
         stencil in stencils(),
         element in prop::sample::select(TYPES.to_vec()),
-        tile in prop::sample::select(Tile::ALL.to_vec()),
+        tile in prop::sample::select(OutputTile::ALL.to_vec()),
     ) {
         check(&stencil, element, tile);
     }
@@ -108,7 +108,7 @@ fn so_they_are_for_single_far_points_and_full_boxes() {
             let tap = Tap { offset: [z, y, x], weight: 1.0 };
             let stencil = Stencil::new("shift", 3, vec![tap]).unwrap();
             TYPES.iter().for_each(|&element| {
-                Tile::ALL.iter().for_each(|&tile| check(&stencil, element, tile));
+                OutputTile::ALL.iter().for_each(|&tile| check(&stencil, element, tile));
             });
         }
     }
@@ -120,7 +120,7 @@ fn so_they_are_for_single_far_points_and_full_boxes() {
         Stencil::dense("box", &[17], weights(17)).unwrap(),
     ] {
         for element in TYPES {
-            Tile::ALL.iter().for_each(|&tile| check(&stencil, element, tile));
+            OutputTile::ALL.iter().for_each(|&tile| check(&stencil, element, tile));
         }
     }
 }
@@ -129,7 +129,7 @@ fn so_they_are_for_single_far_points_and_full_boxes() {
 #[test]
 fn rows_of_a_are_the_outputs_of_a_tile() {
     for element in TYPES {
-        for tile in Tile::ALL {
+        for tile in OutputTile::ALL {
             let mut outputs: Vec<_> = (0..M).map(|row| tile.output(element, row)).collect();
             outputs.sort_unstable();
             let all = (0..tile.rows()).flat_map(|y| (0..tile.columns()).map(move |x| (y, x)));

@@ -3,7 +3,7 @@
 
 use proptest::prelude::{Strategy as Strat, *};
 use transform::catalogue;
-use transform::conflict::{Pattern, Rows};
+use transform::conflict::{Pattern, RowMask};
 use transform::matching::{Strategy, blossom, groups, hierarchical};
 use transform::sparsify::Granularity::{OneOfTwo, TwoOfFour};
 use transform::stencil::Stencil;
@@ -20,7 +20,7 @@ fn full_box(lengths: [usize; 3], factors: [usize; 3]) -> Pattern {
 }
 
 /// The fewest zero columns that pairs need, by trying every matching.
-fn fewest_by_pairs(columns: &[Rows]) -> usize {
+fn fewest_by_pairs(columns: &[RowMask]) -> usize {
     let sets = 1usize << columns.len();
     let mut fewest = vec![usize::MAX; sets];
     fewest[0] = 0;
@@ -36,7 +36,7 @@ fn fewest_by_pairs(columns: &[Rows]) -> usize {
 }
 
 /// The fewest groups of four, by trying every grouping.
-fn fewest_groups(columns: &[Rows]) -> usize {
+fn fewest_groups(columns: &[RowMask]) -> usize {
     let sets = 1usize << columns.len();
     let allowed = |set: usize| {
         let members = || columns.iter().enumerate().filter(|(c, _)| set >> c & 1 == 1);
@@ -139,11 +139,11 @@ fn groups_of_four_beat_pairs_where_columns_conflict_in_turn() {
 }
 
 /// Few columns over few rows, so that they conflict often.
-fn crowded() -> impl Strat<Value = Vec<Rows>> {
+fn crowded() -> impl Strat<Value = Vec<RowMask>> {
     prop::collection::vec(1..64u16, 1..=9)
 }
 
-fn pattern_of(columns: Vec<Rows>) -> Pattern {
+fn pattern_of(columns: Vec<RowMask>) -> Pattern {
     let inputs = (0..columns.len()).map(|x| [0, 0, x as i32]).collect();
     Pattern { factors: [1, 1, 6], lengths: [1, 1, 1], inputs, columns }
 }

@@ -8,8 +8,10 @@ use cuda_mma::number::{bits, value};
 use proptest::prelude::{Strategy as Strat, *};
 use transform::conflict::Pattern;
 use transform::encode::{Encoded, encode};
-use transform::lookup::{LookupTable, Tile};
-use transform::matching::{Pair, STRATEGIES, Strategy, Unfit, blossom, groups, hierarchical};
+use transform::lookup::{InputTile, LookupTable};
+use transform::matching::{
+    ColumnPair, NoOrder, STRATEGIES, Strategy, blossom, groups, hierarchical,
+};
 use transform::morph::morph;
 use transform::row_window::{MAX_LENGTH, NoRowWindow, SHIFT, row_window};
 use transform::sparsify::{Granularity, Sparse24};
@@ -93,7 +95,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn of(pattern: &Pattern, table: &LookupTable, tile: Tile) -> Self {
+    fn of(pattern: &Pattern, table: &LookupTable, tile: InputTile) -> Self {
         let (mma, first) = (table.mma, pattern.first_input());
         let (element, width) = (mma.element, mma.element.bytes());
         let [planes, rows, _] =
@@ -172,30 +174,35 @@ fn supplied(encoded: &Encoded, step: usize) -> Lanes<u32> {
 }
 
 /// Whether a strategy is right to refuse a pattern, by what the reason says.
-fn applies(unfit: &Unfit, strategy: Strategy, pattern: &Pattern, granularity: Granularity) -> bool {
+fn applies(
+    unfit: &NoOrder,
+    strategy: Strategy,
+    pattern: &Pattern,
+    granularity: Granularity,
+) -> bool {
     let columns_of = pattern.columns.len();
     match (unfit.clone(), strategy) {
-        (Unfit::NoStaircase, Strategy::Hierarchical) => !pattern.is_staircase(),
-        (Unfit::Minimal, Strategy::Blossom) => {
+        (NoOrder::NoStaircase, Strategy::Hierarchical) => !pattern.is_staircase(),
+        (NoOrder::Minimal, Strategy::Blossom) => {
             let by_rule = hierarchical::pairs(pattern);
-            let alone = |pairs: &[Pair]| pairs.iter().filter(|pair| pair.1.is_none()).count();
+            let alone = |pairs: &[ColumnPair]| pairs.iter().filter(|pair| pair.1.is_none()).count();
             pattern.is_staircase()
                 && blossom::pairs(pattern).is_ok_and(|pairs| alone(&pairs) == alone(&by_rule))
         }
-        (Unfit::TooWide { outputs, length, most }, Strategy::StridedSwap) => {
+        (NoOrder::TooWide { outputs, length, most }, Strategy::StridedSwap) => {
             // A row has L + r1 − 1 columns, for 2S slots.
             let slots = 2 * (length + 1).next_multiple_of(2);
             [outputs, length] == [pattern.factors[2], pattern.lengths[2]]
                 && length + outputs - 1 > slots
                 && length + most - 1 == slots
         }
-        (Unfit::TooMany { columns, most }, Strategy::Blossom | Strategy::Words) => {
+        (NoOrder::TooMany { columns, most }, Strategy::Blossom | Strategy::Words) => {
             columns == columns_of && columns > most && most == blossom::MAX_COLUMNS
         }
-        (Unfit::TooMany { columns, most }, Strategy::Groups) => {
+        (NoOrder::TooMany { columns, most }, Strategy::Groups) => {
             columns == columns_of && columns > most && most == groups::MAX_COLUMNS
         }
-        (Unfit::Pairs(needed), Strategy::Words | Strategy::Groups) => {
+        (NoOrder::Pairs(needed), Strategy::Words | Strategy::Groups) => {
             needed == granularity && granularity == Granularity::OneOfTwo
         }
         _ => false,
@@ -238,7 +245,7 @@ fn check(
         found += 1;
         let mut slots = order.slots;
         slots.resize(slots.len().next_multiple_of(mma.k), None);
-        let tile = Tile::of(&pattern, mma);
+        let tile = InputTile::of(&pattern, mma);
         let table = LookupTable::new(&pattern, &slots, mma, tile);
         prop_assert_eq!(table.offsets.len(), slots.len());
         let shared = Shared::of(&pattern, &table, tile);

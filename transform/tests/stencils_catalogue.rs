@@ -4,7 +4,7 @@
 use std::{collections::HashMap, f64::consts::PI};
 use transform::{
     Stencil,
-    catalogue::{self, Entry, Kind},
+    catalogue::{self, ApplicationKind, Entry},
     symbol,
 };
 
@@ -77,9 +77,9 @@ fn filters_sum_to_one_and_differences_to_zero() {
     for entry in catalogue::entries() {
         let stencil = entry.stencil();
         let expected = match entry.kind {
-            Kind::Filter => 1.0,
-            Kind::Difference => 0.0,
-            Kind::Update | Kind::FirstStep => continue,
+            ApplicationKind::Filter => 1.0,
+            ApplicationKind::Difference => 0.0,
+            ApplicationKind::Update | ApplicationKind::FirstStep => continue,
         };
         let error = (sum(&stencil) - expected).abs() / stencil.gain();
         assert!(error < 1e-14, "{}: {error}", entry.name);
@@ -90,7 +90,8 @@ fn filters_sum_to_one_and_differences_to_zero() {
 fn updates_let_no_wave_grow() {
     const WAVES: usize = 16;
     let angle = |k: usize| PI * k as f64 / WAVES as f64;
-    let stepped = |entry: &&Entry| matches!(entry.kind, Kind::Update | Kind::FirstStep);
+    let stepped =
+        |entry: &&Entry| matches!(entry.kind, ApplicationKind::Update | ApplicationKind::FirstStep);
     for entry in catalogue::entries().iter().filter(stepped) {
         let stencil = entry.stencil();
         let dims = stencil.dims();
@@ -112,7 +113,8 @@ fn updates_that_conserve_keep_a_constant_field() {
     // The others lose to a reaction or a sink, and say so in their formula.
     let losing =
         ["allen-cahn", "swift-hohenberg", "block-copolymer", "helmholtz", "eddy-current-2d"];
-    let stepped = |entry: &&Entry| matches!(entry.kind, Kind::Update | Kind::FirstStep);
+    let stepped =
+        |entry: &&Entry| matches!(entry.kind, ApplicationKind::Update | ApplicationKind::FirstStep);
     for entry in catalogue::entries().iter().filter(stepped) {
         let total = sum(&entry.stencil());
         if losing.iter().any(|prefix| entry.name.starts_with(prefix)) {

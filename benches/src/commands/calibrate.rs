@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use stencil::families::cost::Cost;
 use stencil::families::find;
 use stencil::plan::calibration::{Calibration, Efficiency, RimEfficiency};
-use stencil::plan::{Target, on_gpu};
+use stencil::plan::{RunTarget, on_gpu};
 use stencil::{Boundary, Depth, Job, Shape};
 use transform::catalogue;
 use transform::machine::Machine;
@@ -154,7 +154,7 @@ fn sample(line: Line, machine: &'static Machine) -> Option<Sample> {
     let boundary = Boundary::parse(&line.boundary, shape.dims()).expect("a boundary");
     let job = Job::new(stencil, shape, dtype, 1 << 20);
     let job = Job { boundary, fuse, chain, kernel: family, ..job };
-    let planned = on_gpu(&Target::described(machine.clone()), &job);
+    let planned = on_gpu(&RunTarget::described(machine.clone()), &job);
     let found = planned.ranked.into_iter().find(|candidate| {
         let of_engine = candidate.engine == line.engine;
         of_engine && (line.kernel.is_empty() || candidate.kernel == line.kernel)

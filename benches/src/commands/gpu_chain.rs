@@ -7,7 +7,7 @@ use clap::Args;
 use kernels_gpu::chain2d::Stages;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use stencil::families::chain2d::{Chain, Config};
+use stencil::families::chain2d::{Chain2d, Config};
 use stencil::{Error, Grid};
 use transform::stencil::Stencil;
 use transform::window;
@@ -44,7 +44,7 @@ pub fn run(arguments: Arguments) -> Result<(), Error> {
             let rings = arguments.input.iter().flat_map(|&input| of(input));
             for stages in rings {
                 let (gpu, extents) = (&harness.gpu, [size, size]);
-                let pass = match Chain::new(
+                let pass = match Chain2d::new(
                     gpu,
                     element,
                     &window,

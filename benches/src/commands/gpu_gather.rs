@@ -11,7 +11,7 @@ use stencil::families::direct::{Direct, Variant};
 use stencil::families::gather::{Config, Gathered};
 use stencil::{Boundary, Error, Shape};
 use transform::catalogue;
-use transform::gather::{Tile, gather_tiles};
+use transform::gather::{OutputTile, gather_tiles};
 
 /// Times the gather over launch configurations.
 #[derive(Args, Debug)]
@@ -26,7 +26,7 @@ pub struct Arguments {
     stencil: Vec<String>,
     /// The outputs of a product's column: 1x16, 2x8 or both
     #[arg(long, value_delimiter = ',', value_parser = tile, default_value = "1x16,2x8")]
-    tile: Vec<Tile>,
+    tile: Vec<OutputTile>,
     /// Units of a block, such as 4x2 (down and across); otherwise the tuned ones
     #[arg(long, value_delimiter = ',', value_parser = units)]
     units: Vec<[u32; 2]>,
@@ -44,8 +44,8 @@ pub struct Arguments {
     direct: bool,
 }
 
-fn tile(text: &str) -> Result<Tile, String> {
-    let found = Tile::ALL.into_iter().find(|tile| tile.to_string() == text);
+fn tile(text: &str) -> Result<OutputTile, String> {
+    let found = OutputTile::ALL.into_iter().find(|tile| tile.to_string() == text);
     found.ok_or_else(|| "a tile is 1x16 or 2x8".into())
 }
 

@@ -7,7 +7,7 @@ use crate::{Harness, Setup, error, random_stencil};
 use clap::Args;
 use stencil::device::Gpu;
 use stencil::families::Pass;
-use stencil::families::line1d::{self, Line};
+use stencil::families::line1d::{self, Line1d};
 use stencil::families::wide2d::{self, Wide};
 use stencil::{Error, Shape};
 use transform::Stencil;
@@ -122,7 +122,7 @@ impl Configured {
         Ok(match self {
             Self::Line(config) => {
                 let operand = row_operand(stencil, 0, element).expect("radius 1 to 7");
-                Box::new(Line::new(gpu, &operand, nx, config)?)
+                Box::new(Line1d::new(gpu, &operand, nx, config)?)
             }
             Self::Wide(config) => {
                 let operand = wide2d::operand(stencil, element).expect("radius 1 to 7");

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use stencil::device::{Device as _, Gpu, Plane};
 use stencil::families::Pass;
 use stencil::families::direct::{Direct, Variant};
-use stencil::families::sweep2d::{Config, Sweep, Wavefronts};
+use stencil::families::sweep2d::{Config, Sweep2d, Wavefronts};
 use stencil::{Boundary, Dtype, Error, Grid, Shape, Values};
 use transform::Stencil;
 use transform::factors::Factors;
@@ -57,7 +57,7 @@ pub fn run(arguments: Arguments) -> Result<(), Error> {
         let config = Config::tuned(Factors::Split, radius);
         let wavefronts = Wavefronts::tuned(Factors::Split, radius, 4 * size * size);
         let extents = [size as u32; 2];
-        let sweep = Sweep::new(&gpu, &window, Factors::Split, extents, config, wavefronts)?;
+        let sweep = Sweep2d::new(&gpu, &window, Factors::Split, extents, config, wavefronts)?;
         let zero = Boundary::parse("zero", 2).expect("a boundary");
         let direct =
             Direct::new(&gpu, Variant::new(&stencil, &zero, shape, Dtype::F32), shape, Dtype::F32)?;

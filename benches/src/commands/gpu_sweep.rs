@@ -10,7 +10,7 @@ use stencil::check::seams::Seams;
 use stencil::device::Device;
 use stencil::families::Fields;
 use stencil::families::Pass;
-use stencil::families::sweep2d::{Config, Sweep, Wavefronts};
+use stencil::families::sweep2d::{Config, Sweep2d, Wavefronts};
 use stencil::problem::region::Region;
 use transform::window;
 
@@ -74,14 +74,14 @@ pub fn run(arguments: Arguments) -> Result<(), Error> {
                     let wavefronts =
                         Wavefronts { config, depth, lag: arguments.lag, separate: false };
                     let (gpu, extents) = (&harness.gpu, [size, size]);
-                    let sweep = match Sweep::new(gpu, &window, factors, extents, config, wavefronts)
-                    {
-                        Ok(sweep) => sweep,
-                        Err(reason) => {
-                            println!("r={radius} {config:?}: {reason}");
-                            continue;
-                        }
-                    };
+                    let sweep =
+                        match Sweep2d::new(gpu, &window, factors, extents, config, wavefronts) {
+                            Ok(sweep) => sweep,
+                            Err(reason) => {
+                                println!("r={radius} {config:?}: {reason}");
+                                continue;
+                            }
+                        };
                     let separate = Separate(&sweep);
                     let pass: &dyn Pass = if arguments.separate { &separate } else { &sweep };
                     let (output, speed) = harness.measure(pass)?;

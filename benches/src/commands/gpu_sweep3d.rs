@@ -6,7 +6,7 @@
 use clap::Args;
 use cuda_mma::fragment::Element;
 use kernels_gpu::chain3d as kernels;
-use kernels_gpu::sweep3d::Tile;
+use kernels_gpu::sweep3d::WarpGrid;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub struct Arguments {
     dtype: Dtype,
     /// Tiles, as warps across and down
     #[arg(long, value_delimiter = ',', value_parser = tile, default_value = "4x2")]
-    tile: Vec<Tile>,
+    tile: Vec<WarpGrid>,
     /// Stages of the ring
     #[arg(long, value_delimiter = ',', default_value = "3")]
     stages: Vec<u32>,
@@ -72,9 +72,9 @@ pub struct Arguments {
     samples: usize,
 }
 
-fn tile(text: &str) -> Result<Tile, String> {
+fn tile(text: &str) -> Result<WarpGrid, String> {
     let parsed = text.split_once('x').and_then(|(across, down)| {
-        Some(Tile { across: across.parse().ok()?, down: down.parse().ok()? })
+        Some(WarpGrid { across: across.parse().ok()?, down: down.parse().ok()? })
     });
     parsed.ok_or_else(|| "a tile is such as 4x2".into())
 }
@@ -192,7 +192,7 @@ impl Bench {
         copied: f64,
     ) -> Result<(), Error> {
         let Self { gpu, grid, planes, arguments } = self;
-        let Config { tile: Tile { across, down }, stages, producers, .. } = config;
+        let Config { tile: WarpGrid { across, down }, stages, producers, .. } = config;
         let blocks = config.blocks_per_multiprocessor;
         let name = format!(
             "{} {across}x{down} stages {stages} producers {producers} blocks {blocks}",
@@ -236,13 +236,13 @@ impl Bench {
         copied: f64,
     ) -> Result<(), Error> {
         let Self { gpu, grid, planes, arguments } = self;
-        let Config { tile: Tile { across, down }, segment_planes, .. } = config;
+        let Config { tile: WarpGrid { across, down }, segment_planes, .. } = config;
         let blocks = config.blocks_per_multiprocessor;
         let name = format!("{} {across}x{down} blocks {blocks}", kernel.name);
         let element = element(arguments.dtype);
         let operand = star3d(stencil, element).expect("a star of radius 1");
         let config = chain3d::Config {
-            tile: kernels::Tile { across, down, units: kernel.units },
+            tile: kernels::WarpGrid { across, down, units: kernel.units },
             blocks_per_multiprocessor: blocks,
             segments: segment_planes.map(|planes| [arguments.whole, planes]),
         };

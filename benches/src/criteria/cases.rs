@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result};
 use stencil::families::Unit;
-use transform::criteria::{Case, Scheme};
+use transform::criteria::{FusedCase, Scheme};
 use transform::machine::{Machine, Precision, Rates};
 use transform::roofline::Roofline;
 
@@ -84,7 +84,7 @@ impl Role {
 }
 
 /// What was measured of a role: kernels of one grid.
-pub struct Played<'a> {
+pub struct RoleSpeeds<'a> {
     /// The role.
     pub role: Role,
     /// With as many steps a sweep as the case has, or of EBISU, whose kernels have what steps they have, as near to that
@@ -99,7 +99,7 @@ pub struct Compared<'a> {
     /// The stencil's name.
     pub stencil: &'static str,
     /// The case.
-    pub case: Case,
+    pub case: FusedCase,
     /// By the criteria on the paper's A100.
     pub on_a100: Roofline,
     /// By the criteria on the machine of the measurements.
@@ -107,7 +107,7 @@ pub struct Compared<'a> {
     /// GStencil/s of the paper, over those of its CUDA cores.
     pub published: f64,
     /// CUDA cores, and tensor cores.
-    pub played: [Played<'a>; 2],
+    pub played: [RoleSpeeds<'a>; 2],
 }
 
 impl Compared<'_> {
@@ -132,7 +132,7 @@ fn one<'a>(
     measurements: &'a Measurements,
 ) -> Result<Compared<'a>> {
     let Published { stencil, steps, precision, role, speeds } = *published;
-    let case = Case { shape: stencil.parse()?, steps, precision };
+    let case = FusedCase { shape: stencil.parse()?, steps, precision };
     let predict = |machine: &Machine| {
         let Rates { dense, sparse, .. } = machine.rates(precision);
         let (peak, scheme) = match role {
@@ -152,7 +152,7 @@ fn one<'a>(
             _ => Some(steps),
         };
         let of = |there| fastest(taken().filter(|one| (Some(one.steps()) == depth) == there));
-        Played { role, there: of(true), elsewhere: of(false) }
+        RoleSpeeds { role, there: of(true), elsewhere: of(false) }
     });
     let (on_a100, here) = (predict(&Machine::a100())?, predict(machine)?);
     Ok(Compared { stencil, case, on_a100, here, published: speeds[1] / speeds[0], played })

@@ -29,7 +29,7 @@ pub const MEASUREMENTS: &str = "tests/measurements/h200.csv";
 pub const COMMAND: &str = "cargo run --release -p benches -- criteria tests/measurements/h200.csv";
 
 /// What measurements make of the page.
-pub struct Report {
+pub struct CriteriaPage {
     /// All of [`PAGE`], Markdown.
     pub page: String,
     /// All of [`PICTURE`], SVG.
@@ -40,7 +40,7 @@ pub struct Report {
 ///
 /// # Errors
 /// A file that cannot be read; measurements that are none, with the line; a page without its markers.
-pub fn generate(root: &Path, file: &Path, name: &str) -> Result<Report> {
+pub fn generate(root: &Path, file: &Path, name: &str) -> Result<CriteriaPage> {
     let read = |path: &Path| {
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
     };
@@ -59,5 +59,5 @@ pub fn generate(root: &Path, file: &Path, name: &str) -> Result<Report> {
         ("depths", tables::depths(&measurements)),
     ];
     let page = with_sections(&written, &sections).with_context(|| format!("{}", path.display()))?;
-    Ok(Report { page, picture: chart::draw(&machine, &measurements)? })
+    Ok(CriteriaPage { page, picture: chart::draw(&machine, &measurements)? })
 }

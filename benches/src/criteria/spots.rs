@@ -4,7 +4,7 @@
 
 use stencil::families::Unit;
 use transform::catalogue::{Family, Shape};
-use transform::criteria::{Case, Scheme};
+use transform::criteria::{FusedCase, Scheme};
 use transform::machine::{Machine, Precision};
 
 use super::measurements::{Measured, Measurements, fastest};
@@ -39,7 +39,7 @@ pub const RANGES: [Range; 5] = [
 /// A place of the picture.
 pub struct Spot<'a> {
     /// The shape, steps and precision.
-    pub case: Case,
+    pub case: FusedCase,
     /// GStencil/s that the roofs allow each unit that there is.
     pub predicted: Vec<(Unit, f64)>,
     /// The fastest kernel of each unit that was measured; all on one grid.
@@ -48,7 +48,7 @@ pub struct Spot<'a> {
 
 /// What became of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PredictionOutcome {
     /// Those predicted to be the fastest are.
     AsPredicted,
     /// Of several that were to be alike some are ahead.
@@ -71,16 +71,16 @@ impl Spot<'_> {
     }
 
     /// How those measured to be the fastest stand to those that were to be, of the units that were measured.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> PredictionOutcome {
         let mut known = self.predicted.clone();
         known.retain(|(unit, _)| self.measured.iter().any(|one| one.unit == *unit));
         let (predicted, measured) = (leaders(&known), self.measured_fastest());
         if predicted == measured {
-            Outcome::AsPredicted
+            PredictionOutcome::AsPredicted
         } else if measured.iter().all(|unit| predicted.contains(unit)) {
-            Outcome::OneOfThem
+            PredictionOutcome::OneOfThem
         } else {
-            Outcome::Another
+            PredictionOutcome::Another
         }
     }
 }
@@ -108,7 +108,7 @@ pub fn spots<'a>(
 ) -> Vec<Spot<'a>> {
     let beside = measurements.side_by_side(&shape.to_string(), precision, |_| true);
     let spot = |steps| {
-        let case = Case { shape, steps, precision };
+        let case = FusedCase { shape, steps, precision };
         let of = |unit: Unit| {
             let there = beside.iter().copied().filter(move |one| one.steps() == steps);
             fastest(there.filter(move |one| one.unit == unit))
@@ -120,7 +120,7 @@ pub fn spots<'a>(
 }
 
 /// GStencil/s under the roofs of each unit that computes in the precision.
-fn predict(case: Case, machine: &Machine) -> Vec<(Unit, f64)> {
+fn predict(case: FusedCase, machine: &Machine) -> Vec<(Unit, f64)> {
     let rates = machine.rates(case.precision);
     let dense = match (case.precision, case.shape.dims()) {
         (Precision::Double, 1) => Scheme::Toeplitz,

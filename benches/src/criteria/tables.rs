@@ -3,13 +3,13 @@
 
 use stencil::Shape;
 use stencil::families::Unit;
-use transform::criteria::Case;
+use transform::criteria::FusedCase;
 use transform::machine::{Machine, Precision};
 use transform::roofline::Roof;
 
-use super::cases::{Compared, Played};
+use super::cases::{Compared, RoleSpeeds};
 use super::measurements::{Measured, Measurements, fastest};
-use super::spots::{ALIKE, Outcome, PRECISIONS, RANGES, Spot, shapes, spots as spots_of};
+use super::spots::{ALIKE, PRECISIONS, PredictionOutcome, RANGES, Spot, shapes, spots as spots_of};
 use crate::markdown::{count, line, rule};
 
 /// The places of the picture at which more than one unit was measured.
@@ -116,7 +116,7 @@ pub fn roles(cases: &[Compared]) -> String {
     for (index, case) in cases.iter().enumerate() {
         let roofs = [&case.here.cuda, &case.here.tensor];
         for (played, roof) in case.played.iter().zip(roofs) {
-            let Played { role, there, elsewhere } = played;
+            let RoleSpeeds { role, there, elsewhere } = played;
             let Roof { intensity, ridge, memory_bound, .. } = roof;
             let most = roof.outputs_per_s() * case.case.steps as f64 / 1e9;
             let engine = role.unit().engine();
@@ -162,9 +162,9 @@ pub fn spots(places: &[Spot]) -> String {
         "Of {} places, the units measured to be the fastest are those predicted at {}; at {} some of those that were to \
          be alike are ahead, at {} another is.\n\n",
         places.len(),
-        count_of(Outcome::AsPredicted),
-        count_of(Outcome::OneOfThem),
-        count_of(Outcome::Another),
+        count_of(PredictionOutcome::AsPredicted),
+        count_of(PredictionOutcome::OneOfThem),
+        count_of(PredictionOutcome::Another),
     );
     let units = ["CUDA cores", "dense", "sparse"];
     let heads = ["stencil", "grid", "type", "t"].into_iter().chain(units).chain([
@@ -174,7 +174,7 @@ pub fn spots(places: &[Spot]) -> String {
     ]);
     text += &head(&heads.collect::<Vec<&str>>());
     for place in places {
-        let Case { shape, steps, precision } = place.case;
+        let FusedCase { shape, steps, precision } = place.case;
         let cells =
             [Unit::CudaCores, Unit::DenseTensorCores, Unit::SparseTensorCores].map(|unit| {
                 let found = |(known, _): &&(Unit, f64)| *known == unit;
@@ -193,9 +193,9 @@ pub fn spots(places: &[Spot]) -> String {
             named(&place.predicted_fastest()),
             named(&place.measured_fastest()),
             match place.outcome() {
-                Outcome::AsPredicted => "yes",
-                Outcome::OneOfThem => "one of them",
-                Outcome::Another => "no",
+                PredictionOutcome::AsPredicted => "yes",
+                PredictionOutcome::OneOfThem => "one of them",
+                PredictionOutcome::Another => "no",
             }
             .into(),
         ];

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use stencil::bench::chart::text;
 
-use super::curves::{Curves, Source, Way};
+use super::curves::{Curves, SteppingMethod, TimeSource};
 
 /// Pixels.
 const WIDTH: u32 = 960;
@@ -19,11 +19,11 @@ const COLUMNS: usize = 3;
 const GRID: RGBColor = RGBColor(225, 225, 225);
 const AXIS: RGBColor = RGBColor(60, 60, 60);
 
-fn color(way: Way) -> RGBColor {
+fn color(way: SteppingMethod) -> RGBColor {
     match way {
-        Way::Single => RGBColor(120, 120, 120),
-        Way::Several => RGBColor(33, 102, 172),
-        Way::Jump => RGBColor(217, 119, 20),
+        SteppingMethod::Single => RGBColor(120, 120, 120),
+        SteppingMethod::Several => RGBColor(33, 102, 172),
+        SteppingMethod::Jump => RGBColor(217, 119, 20),
     }
 }
 
@@ -46,7 +46,7 @@ fn render<'a>(root: &Area<'a>, panels: &[Curves], rows: usize) -> Drawn<'a> {
     root.fill(&WHITE)?;
     let (top, rest) = root.split_vertically(LEGEND);
     let style = text(13, HPos::Left, VPos::Center);
-    for (way, x) in Way::ALL.into_iter().zip([30, 160, 360]) {
+    for (way, x) in SteppingMethod::ALL.into_iter().zip([30, 160, 360]) {
         top.draw(&PathElement::new([(x, 18), (x + 22, 18)], color(way).stroke_width(2)))?;
         top.draw(&Circle::new((x + 11, 18), 4, color(way).filled()))?;
         top.draw_text(&way.to_string(), &style, (x + 28, 18))?;
@@ -64,8 +64,9 @@ fn render<'a>(root: &Area<'a>, panels: &[Curves], rows: usize) -> Drawn<'a> {
 
 fn panel<'a>(area: &Area<'a>, curves: &Curves) -> Drawn<'a> {
     let of = |way, source| curves.curve(way, source).map(|(steps, s)| (steps as f64, 1e3 * s));
-    let sources = [Source::Predicted, Source::Measured];
-    let all = || Way::ALL.into_iter().flat_map(|way| sources.map(|source| (way, source)));
+    let sources = [TimeSource::Predicted, TimeSource::Measured];
+    let all =
+        || SteppingMethod::ALL.into_iter().flat_map(|way| sources.map(|source| (way, source)));
     let points = || all().flat_map(|(way, source)| of(way, source));
     let most = points().fold((1.0, 0.0), |(x, y), (a, b)| (f64::max(x, a), f64::max(y, b)));
     let least = points().fold(f64::INFINITY, |least, (_, y)| least.min(y));
@@ -88,10 +89,11 @@ fn panel<'a>(area: &Area<'a>, curves: &Curves) -> Drawn<'a> {
         .draw()?;
     let title = format!("{}, {}, {}", curves.stencil, curves.shape, curves.dtype);
     area.draw_text(&title, &text(13, HPos::Left, VPos::Top), (8, 4))?;
-    for way in Way::ALL {
+    for way in SteppingMethod::ALL {
         let color = color(way);
-        chart.draw_series(LineSeries::new(of(way, Source::Predicted), color.stroke_width(2)))?;
-        let discs = of(way, Source::Measured).map(|at| Circle::new(at, 4, color.filled()));
+        chart
+            .draw_series(LineSeries::new(of(way, TimeSource::Predicted), color.stroke_width(2)))?;
+        let discs = of(way, TimeSource::Measured).map(|at| Circle::new(at, 4, color.filled()));
         chart.draw_series(discs)?;
     }
     Ok(())

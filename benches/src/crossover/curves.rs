@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use stencil::bench::{Mode, Row};
+use stencil::bench::{DepthMode, Row};
 use stencil::engine::EngineRequest;
 use stencil::engine::fft::on_gpu;
-use stencil::plan::{self, Target};
+use stencil::plan::{self, RunTarget};
 use stencil::{Dtype, Shape};
 use transform::machine::Machine;
 
@@ -15,7 +15,7 @@ use crate::records::Records;
 
 /// How steps are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum SteppingMethod {
     /// One in each launch.
     Single,
     /// Several in each launch, by the engine that is fastest.
@@ -24,7 +24,7 @@ pub enum Way {
     Jump,
 }
 
-impl Way {
+impl SteppingMethod {
     /// All of them, the one for the fewest steps first.
     pub const ALL: [Self; 3] = [Self::Single, Self::Several, Self::Jump];
 
@@ -32,14 +32,14 @@ impl Way {
     fn of(row: &Row) -> Option<Self> {
         match (row.case.mode, row.case.engine) {
             (_, Some(EngineRequest::Fft)) => Some(Self::Jump),
-            (Mode::Step, _) => Some(Self::Single),
-            (Mode::Auto, Some(_)) => Some(Self::Several),
+            (DepthMode::Step, _) => Some(Self::Single),
+            (DepthMode::Auto, Some(_)) => Some(Self::Several),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for SteppingMethod {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Self::Single => "single steps",
@@ -51,7 +51,7 @@ impl fmt::Display for Way {
 
 /// Where a time is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum TimeSource {
     /// The planner.
     Predicted,
     /// The clock.
@@ -67,17 +67,21 @@ pub struct Curves {
     /// Type.
     pub dtype: Dtype,
     /// Seconds of a run of so many steps.
-    seconds: BTreeMap<(Way, Source), BTreeMap<usize, f64>>,
+    seconds: BTreeMap<(SteppingMethod, TimeSource), BTreeMap<usize, f64>>,
 }
 
 impl Curves {
     /// Seconds of a run.
-    pub fn seconds(&self, way: Way, source: Source, steps: usize) -> Option<f64> {
+    pub fn seconds(&self, way: SteppingMethod, source: TimeSource, steps: usize) -> Option<f64> {
         self.seconds.get(&(way, source))?.get(&steps).copied()
     }
 
     /// Steps and seconds of a way, fewest first.
-    pub fn curve(&self, way: Way, source: Source) -> impl Iterator<Item = (usize, f64)> {
+    pub fn curve(
+        &self,
+        way: SteppingMethod,
+        source: TimeSource,
+    ) -> impl Iterator<Item = (usize, f64)> {
         let curve = self.seconds.get(&(way, source)).into_iter().flatten();
         curve.map(|(&steps, &seconds)| (steps, seconds))
     }
@@ -93,7 +97,7 @@ impl Curves {
 
     /// From how many steps on the second of two ways is the faster one: between two numbers that were measured as if
     /// logarithms of times were straight in those of steps; the first number where it always is; none where it never is.
-    pub fn crossing(&self, [from, to]: [Way; 2], source: Source) -> Option<f64> {
+    pub fn crossing(&self, [from, to]: [SteppingMethod; 2], source: TimeSource) -> Option<f64> {
         let lead = |steps: usize| {
             let [a, b] = [from, to].map(|way| self.seconds(way, source, steps));
             Some((steps as f64, (a? / b?).ln()))
@@ -112,10 +116,12 @@ impl Curves {
 /// The curves of all stencils, grids and types, in the order of the records.
 pub fn panels(records: &Records) -> Vec<Curves> {
     // Of jumps a record has no prediction: the planner makes it, of the machine that they were measured on.
-    let abilities = plan::abilities(Target::described(Machine::h200()));
+    let abilities = plan::abilities(RunTarget::described(Machine::h200()));
     let mut all: Vec<Curves> = Vec::new();
     for row in &records.rows {
-        let (case, Some(way), Some(measured)) = (&row.case, Way::of(row), row.measurement()) else {
+        let (case, Some(way), Some(measured)) =
+            (&row.case, SteppingMethod::of(row), row.measurement())
+        else {
             continue;
         };
         let (stencil, shape, dtype) = (case.workload.stencil, case.shape, case.dtype);
@@ -132,11 +138,13 @@ pub fn panels(records: &Records) -> Vec<Curves> {
         let of_speed = |speed: f64| (case.steps * shape.points()) as f64 / (1e9 * speed);
         let predicted = measured.predicted_gstencils_per_s.map(of_speed);
         let predicted = match way {
-            Way::Jump => on_gpu::seconds(&abilities, &case.job()),
+            SteppingMethod::Jump => on_gpu::seconds(&abilities, &case.job()),
             _ => predicted,
         };
         let measured = Some(of_speed(measured.gstencils_per_s));
-        for (source, seconds) in [(Source::Measured, measured), (Source::Predicted, predicted)] {
+        for (source, seconds) in
+            [(TimeSource::Measured, measured), (TimeSource::Predicted, predicted)]
+        {
             let Some(seconds) = seconds else { continue };
             // Of several engines the fastest.
             let best = curves.seconds.entry((way, source)).or_default();

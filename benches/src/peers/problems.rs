@@ -40,7 +40,7 @@ impl Peer {
 
 /// A system, and whose code computes it, too.
 #[derive(Clone, Copy, Debug)]
-pub struct Problem {
+pub struct PeerProblem {
     /// Its name in the scripts.
     pub name: &'static str,
     /// Its file.
@@ -56,7 +56,7 @@ macro_rules! problem {
         problem!("problems/", $name, $on_cpu, $on_gpu)
     };
     ($folder:literal, $name:literal, $on_cpu:expr, $on_gpu:expr) => {
-        Problem {
+        PeerProblem {
             name: $name,
             text: include_str!(concat!($folder, $name, ".toml")),
             on_cpu: $on_cpu,
@@ -68,7 +68,7 @@ macro_rules! problem {
 use Peer::{Devito, Numba, PyPde, Torch};
 
 /// Equations of py-pde's classes and examples, with its sides and its differences of second order.
-pub const OF_PY_PDE: [Problem; 11] = [
+pub const OF_PY_PDE: [PeerProblem; 11] = [
     problem!("py_pde/", "diffusion", &[PyPde], &[]),
     problem!("py_pde/", "allen-cahn", &[PyPde], &[]),
     problem!("py_pde/", "cahn-hilliard", &[PyPde], &[]),
@@ -83,7 +83,7 @@ pub const OF_PY_PDE: [Problem; 11] = [
 ];
 
 /// All of them.
-pub const PROBLEMS: [Problem; 7] = [
+pub const PROBLEMS: [PeerProblem; 7] = [
     problem!("wave-2d", &[Devito], &[Torch]),
     problem!("wave-3d", &[Devito], &[Torch]),
     problem!("gray-scott", &[Devito, Numba], &[Torch]),

@@ -11,7 +11,7 @@ use stencil::bench::Origin;
 
 use super::solutions::Agreement;
 use super::stencils::StencilRow;
-use super::systems::Row;
+use super::systems::SystemRow;
 use crate::markdown::{line, rule, with_sections};
 
 /// The page, from the repository's root.
@@ -33,7 +33,7 @@ pub const COMMAND: &str = "cargo run --release -p benches -- peers --page";
 
 /// Where the numbers of a run come from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Source {
+pub struct RecordSource {
     /// Which program ran, when, and with which driver.
     #[serde(flatten)]
     pub origin: Origin,
@@ -43,7 +43,7 @@ pub struct Source {
     pub peers: Vec<String>,
 }
 
-impl Source {
+impl RecordSource {
     /// On what, beside what, of which commit; `turns` say how often, or are empty.
     fn text(&self, turns: &str) -> String {
         let Self { origin, device, peers } = self;
@@ -65,13 +65,13 @@ impl Source {
 pub struct Record {
     /// Where it comes from.
     #[serde(flatten)]
-    pub source: Source,
+    pub source: RecordSource,
     /// Turns, of which the medians are.
     pub turns: usize,
     /// Stencils beside Devito.
     pub stencils: Vec<StencilRow>,
     /// Systems beside each peer.
-    pub systems: Vec<Row>,
+    pub systems: Vec<SystemRow>,
 }
 
 /// Systems beside others' solutions, compared in one run.
@@ -79,7 +79,7 @@ pub struct Record {
 pub struct Solutions {
     /// Where they come from.
     #[serde(flatten)]
-    pub source: Source,
+    pub source: RecordSource,
     /// A row for each quantity.
     pub agreements: Vec<Agreement>,
 }
@@ -117,7 +117,7 @@ impl Record {
 
     fn systems(&self) -> String {
         let rows: String = self.systems.iter().map(|row| row.line() + "\n").collect();
-        format!("{}\n\n{}\n{rows}", self.source(), Row::HEADER)
+        format!("{}\n\n{}\n{rows}", self.source(), SystemRow::HEADER)
     }
 
     /// The table of stencils.

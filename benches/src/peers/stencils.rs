@@ -24,7 +24,7 @@ const COPIES: usize = 10;
 
 /// What is compared.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct StencilCase {
     /// A name of the catalogue.
     pub stencil: String,
     /// f32 or f64.
@@ -87,7 +87,7 @@ impl StencilRow {
 ///
 /// # Errors
 /// Devito fails, the grid does not fit in memory, or both disagree.
-pub fn compare(environment: &Environment, case: &Case, turns: usize) -> Result<StencilRow> {
+pub fn compare(environment: &Environment, case: &StencilCase, turns: usize) -> Result<StencilRow> {
     let stencil = catalogue::find(&case.stencil)
         .with_context(|| format!("no stencil is called {:?}: `host list`", case.stencil))?;
     let job = Job::new(stencil, case.shape, case.dtype, case.steps);
@@ -164,7 +164,7 @@ fn request(job: &Job, input: &Grid, folder: &Path) -> Result<Value> {
     }))
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for StencilCase {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { stencil, dtype, shape, steps } = self;
         write!(f, "{stencil:9} {dtype:4} {:11} {steps:5}", shape.to_string())

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::Path;
 use stencil::engine::EngineRequest;
-use stencil::system::{Asked, Description, System, SystemSimulation};
+use stencil::system::{ComputeOptions, Description, System, SystemSimulation};
 use stencil::{Dtype, Shape};
 
 use super::environment::Environment;
-use super::problems::{Peer, Problem};
+use super::problems::{Peer, PeerProblem};
 use super::speeds::{Speeds, distance};
 use super::worker::{Worker, write_values};
 
@@ -34,7 +34,7 @@ pub struct Setting {
 
 /// A problem beside one peer: 10⁹ points a second, medians of the turns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Row {
+pub struct SystemRow {
     /// The problem.
     pub problem: String,
     /// Its grid.
@@ -59,7 +59,7 @@ pub struct Row {
     pub distance: f64,
 }
 
-impl Row {
+impl SystemRow {
     /// Names of the columns.
     pub const HEADER: &str = "| problem | grid | type | steps | peer | here | peer's | ratio | of the best turns | apart | by |\n\
                               | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |";
@@ -83,14 +83,18 @@ impl Row {
 /// The peer's script fails, the grid does not fit in memory, or both disagree by more than rounding explains.
 pub fn beside(
     environment: &Environment,
-    problem: &Problem,
+    problem: &PeerProblem,
     peer: Peer,
     setting: Setting,
-) -> Result<Row> {
+) -> Result<SystemRow> {
     let system = system(problem, setting)?;
     let (shape, dtype) = (system.shape(), system.dtype());
     let folder = tempfile::tempdir().context("cannot make a folder for the script's files")?;
-    let asked = Asked { engine: setting.engine, steps: system.steps(), ..Asked::default() };
+    let asked = ComputeOptions {
+        engine: setting.engine,
+        steps: system.steps(),
+        ..ComputeOptions::default()
+    };
     let mut simulation = SystemSimulation::asked(&system, &asked)?;
     let names: Vec<String> = system.fields().map(str::to_owned).collect();
     let (mut starts, mut kind) = (Vec::new(), "float32");
@@ -138,7 +142,7 @@ pub fn beside(
         }
     }
     simulation.check_finite()?;
-    Ok(Row {
+    Ok(SystemRow {
         problem: problem.name.to_owned(),
         grid: shape.to_string(),
         dtype: dtype.to_string(),
@@ -154,7 +158,7 @@ pub fn beside(
 }
 
 /// The system of a problem.
-fn system(problem: &Problem, setting: Setting) -> Result<System> {
+fn system(problem: &PeerProblem, setting: Setting) -> Result<System> {
     let mut description = Description::parse(problem.name, problem.text)?;
     if let Some(size) = setting.size {
         description.size = Shape::new(&vec![size; description.size.len()])?.axes().to_vec();

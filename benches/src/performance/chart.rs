@@ -8,7 +8,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use stencil::Dtype;
-use stencil::bench::Mode;
+use stencil::bench::DepthMode;
 use stencil::bench::chart::text;
 
 use super::peers::Peers;
@@ -62,8 +62,8 @@ fn groups(records: &Records, peers: &Peers, dtype: Dtype) -> Vec<Group> {
     let is_same_gpu = records.device().is_some_and(|device| peers.are_of(device));
     let grids = records.largest_grids().into_iter();
     let groups = grids.map(|grid| {
-        let step = records.measurement(grid, dtype, Mode::Step);
-        let auto = records.measurement(grid, dtype, Mode::Auto);
+        let step = records.measurement(grid, dtype, DepthMode::Step);
+        let auto = records.measurement(grid, dtype, DepthMode::Auto);
         let peer = peers.find(grid.0, dtype).filter(|_| is_same_gpu);
         Group {
             names: [grid.0.stencil, grid.0.paper],

@@ -32,7 +32,7 @@ pub const RESULTS: &str = "benches/results";
 pub const COMMAND: &str = "cargo run --release -p benches -- performance";
 
 /// What the records make of the page.
-pub struct Report {
+pub struct PerformancePage {
     /// All of [`PAGE`], Markdown.
     pub page: String,
     /// All of [`CHART`], SVG.
@@ -47,7 +47,7 @@ pub struct Report {
 /// # Errors
 /// A file that cannot be read or that no benchmark wrote; records that do not go together; a page without
 /// its markers. The text says which, and what to do.
-pub fn generate(root: &Path, files: Option<&[String]>) -> Result<Report> {
+pub fn generate(root: &Path, files: Option<&[String]>) -> Result<PerformancePage> {
     let path = root.join(PAGE);
     let written = read(&path)?;
     let written = match files {
@@ -70,7 +70,7 @@ pub fn generate(root: &Path, files: Option<&[String]>) -> Result<Report> {
     ];
     let page = with_sections(&written, &sections).with_context(in_page)?;
     let roofline = rooflines(&records.taken_alone());
-    Ok(Report { page, chart: chart::draw(&records, &peers)?, roofline })
+    Ok(PerformancePage { page, chart: chart::draw(&records, &peers)?, roofline })
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use stencil::bench::{Measurement, Mode, Outcome, Row};
+use stencil::bench::{DepthMode, Measurement, Outcome, Row};
 use stencil::engine::EngineRequest;
 use stencil::{Dtype, Shape};
 
@@ -47,19 +47,19 @@ fn max(values: &[f64]) -> f64 {
 
 /// A table for each mode that was measured.
 pub fn speeds(records: &Records) -> String {
-    let tables = Mode::ALL.iter().filter_map(|mode| {
+    let tables = DepthMode::ALL.iter().filter_map(|mode| {
         let is_recorded = records.taken().any(|row| row.case.mode == *mode);
         is_recorded.then(|| speeds_in(records, *mode))
     });
     tables.collect::<Vec<String>>().join("\n")
 }
 
-fn speeds_in(records: &Records, mode: Mode) -> String {
+fn speeds_in(records: &Records, mode: DepthMode) -> String {
     let what = match mode {
-        Mode::Step => "One time step in each sweep through memory",
-        Mode::Fused => "Several time steps as one sum",
-        Mode::Chained => "Several sweeps on chip",
-        Mode::Auto => "What the program takes by itself",
+        DepthMode::Step => "One time step in each sweep through memory",
+        DepthMode::Fused => "Several time steps as one sum",
+        DepthMode::Chained => "Several sweeps on chip",
+        DepthMode::Auto => "What the program takes by itself",
     };
     let mut text = format!("**{what}** (`--mode {mode}`)\n\n");
     let types: Vec<Dtype> = Dtype::ALL.to_vec();
@@ -168,7 +168,7 @@ pub fn peers(peers: &Peers, records: &Records) -> String {
         let (stencil, dtype, fuse) = (&peer.stencil, peer.dtype(), peer.fuse);
         let own = largest.iter().find(|(workload, _)| workload.stencil == stencil);
         let own = own.filter(|_| is_same_gpu);
-        let own = own.and_then(|grid| records.measurement(*grid, dtype, Mode::Auto));
+        let own = own.and_then(|grid| records.measurement(*grid, dtype, DepthMode::Auto));
         let own = own.map_or_else(String::new, |own| count(own.gstencils_per_s));
         writeln!(text, "| {stencil} | {dtype} | {speed} | {system} | {fuse} | {shape} | {own} |")
             .expect("a string takes any text");

@@ -6,9 +6,9 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use stencil::bench::chart::text;
-use stencil::plan::scale::{MOST_GPUS, Row};
+use stencil::plan::scale::{CurvePoint, MOST_GPUS};
 
-use super::Drawn;
+use super::WorkloadCurves;
 
 /// Pixels.
 const WIDTH: u32 = 960;
@@ -24,7 +24,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 /// The picture as SVG.
-pub fn draw(drawn: &[Drawn]) -> Result<String> {
+pub fn draw(drawn: &[WorkloadCurves]) -> Result<String> {
     let mut svg = String::new();
     let root = SVGBackend::with_string(&mut svg, (WIDTH, LEGEND + PANEL)).into_drawing_area();
     // The backend writes to a string, and its errors borrow from it.
@@ -33,11 +33,13 @@ pub fn draw(drawn: &[Drawn]) -> Result<String> {
     Ok(svg.trim_end().to_owned() + "\n")
 }
 
-fn render<'a>(root: &Area<'a>, drawn: &[Drawn]) -> Result<(), Fault<'a>> {
+fn render<'a>(root: &Area<'a>, drawn: &[WorkloadCurves]) -> Result<(), Fault<'a>> {
     root.fill(&WHITE)?;
     let (top, rest) = root.split_vertically(LEGEND);
     let style = text(13, HPos::Left, VPos::Center);
-    for ((Drawn { workload, .. }, color), x) in drawn.iter().zip(COLORS).zip([30, 180, 330]) {
+    for ((WorkloadCurves { workload, .. }, color), x) in
+        drawn.iter().zip(COLORS).zip([30, 180, 330])
+    {
         top.draw(&PathElement::new([(x, 18), (x + 22, 18)], color.stroke_width(2)))?;
         let name = format!("{}, {}", workload.stencil, workload.dtype);
         top.draw_text(&name, &style, (x + 28, 18))?;
@@ -53,7 +55,7 @@ fn render<'a>(root: &Area<'a>, drawn: &[Drawn]) -> Result<(), Fault<'a>> {
 fn panel<'a, 'b>(
     area: &Area<'a>,
     title: &str,
-    curves: impl Iterator<Item = &'b Vec<Row>>,
+    curves: impl Iterator<Item = &'b Vec<CurvePoint>>,
 ) -> Result<(), Fault<'a>> {
     let mut chart = ChartBuilder::on(area)
         .margin_right(20)
@@ -71,7 +73,7 @@ fn panel<'a, 'b>(
         .draw()?;
     area.draw_text(title, &text(13, HPos::Left, VPos::Top), (8, 6))?;
     for (rows, color) in curves.zip(COLORS) {
-        let at = |row: &Row| {
+        let at = |row: &CurvePoint| {
             let efficiency = row.prediction.as_ref()?.way().times.efficiency;
             Some((row.cluster.gpus as f64, 100.0 * efficiency))
         };

@@ -3,8 +3,8 @@
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use stencil::plan::Target;
-use stencil::plan::scale::{Cluster, Mode, Prediction, Scale};
+use stencil::plan::RunTarget;
+use stencil::plan::scale::{Cluster, Prediction, Scale, ScalingMode};
 use stencil::{Dtype, Shape};
 use transform::machine::Machine;
 use transform::network::Network;
@@ -39,7 +39,7 @@ pub struct Measured {
     /// GPUs of one node.
     pub gpus: usize,
     /// What grew with them.
-    pub mode: Mode,
+    pub mode: ScalingMode,
     /// Seconds of a step, the mean of many.
     pub seconds_per_step: f64,
     /// Of the program.
@@ -79,7 +79,7 @@ fn measured(line: Line) -> Result<Measured> {
 /// # Errors
 /// The model refuses one.
 pub fn compare<'a>(measured: &'a [Measured]) -> Result<Vec<(&'a Measured, Prediction)>> {
-    let (target, network) = (Target::described(Machine::h200()), Network::h200_ndr());
+    let (target, network) = (RunTarget::described(Machine::h200()), Network::h200_ndr());
     let predict = |one: &'a Measured| {
         let Measured { stencil, size, dtype, gpus, mode, .. } = one;
         let job = job(stencil, &size.to_string(), *dtype)?;

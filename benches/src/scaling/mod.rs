@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use stencil::plan::Target;
+use stencil::plan::RunTarget;
 use stencil::plan::scale::{Cluster, Curves};
 use stencil::{Dtype, Job, catalogue};
 use transform::machine::Machine;
@@ -51,7 +51,7 @@ const WORKLOADS: [Workload; 3] = [
 ];
 
 /// The curves of a workload.
-pub struct Drawn {
+pub struct WorkloadCurves {
     workload: &'static Workload,
     curves: Curves,
 }
@@ -64,7 +64,7 @@ fn job(stencil: &str, size: &str, dtype: Dtype) -> Result<Job> {
 }
 
 /// What the page is made of.
-pub struct Report {
+pub struct ScalingPage {
     /// All of [`PAGE`], Markdown.
     pub page: String,
     /// All of [`PICTURE`], SVG.
@@ -75,14 +75,14 @@ pub struct Report {
 ///
 /// # Errors
 /// A file that cannot be read; measurements that are none, with the line; a page without its markers.
-pub fn generate(root: &Path) -> Result<Report> {
+pub fn generate(root: &Path) -> Result<ScalingPage> {
     let read = |name: &str| {
         let path = root.join(name);
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
     };
     let written = read(PAGE)?;
     let measured = parse(&read(MEASUREMENTS)?).with_context(|| MEASUREMENTS.to_owned())?;
-    let (target, network) = (Target::described(Machine::h200()), Network::h200_ndr());
+    let (target, network) = (RunTarget::described(Machine::h200()), Network::h200_ndr());
     let draw = |workload: &'static Workload| {
         let Workload { stencil, dtype, strong, weak } = workload;
         let of = |size| {
@@ -90,9 +90,9 @@ pub fn generate(root: &Path) -> Result<Report> {
             Curves::new(&job, &target, &network, Cluster::USUAL).map_err(anyhow::Error::from)
         };
         let curves = Curves { strong: of(strong)?.strong, weak: of(weak)?.weak };
-        Ok(Drawn { workload, curves })
+        Ok(WorkloadCurves { workload, curves })
     };
-    let drawn: Result<Vec<Drawn>> = WORKLOADS.iter().map(draw).collect();
+    let drawn: Result<Vec<WorkloadCurves>> = WORKLOADS.iter().map(draw).collect();
     let drawn = drawn?;
     let sections = [
         ("network", tables::network(include_str!("../../../transform/networks/h200-ndr.toml"))),
@@ -101,5 +101,5 @@ pub fn generate(root: &Path) -> Result<Report> {
         ("measured", tables::measured(&compare(&measured)?)),
     ];
     let page = with_sections(&written, &sections).with_context(|| PAGE.to_owned())?;
-    Ok(Report { page, picture: chart::draw(&drawn)? })
+    Ok(ScalingPage { page, picture: chart::draw(&drawn)? })
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The generated sections of the page, as Markdown.
 
-use stencil::plan::scale::{Curves, MOST_GPUS, Prediction, Row, Way};
+use stencil::plan::scale::{CurvePoint, Curves, GhostExchange, MOST_GPUS, Prediction};
 
 use super::measurements::Measured;
-use super::{Drawn, Workload};
+use super::{Workload, WorkloadCurves};
 use crate::markdown::{count, line, rule};
 
 /// The numbers of GPUs that have a row; the picture has all powers of two.
@@ -17,12 +17,12 @@ pub fn network(text: &str) -> String {
 
 /// One kind of curves, a table for each workload.
 pub fn curves(
-    drawn: &[Drawn],
-    kind: impl Fn(&Curves) -> &Vec<Row>,
+    drawn: &[WorkloadCurves],
+    kind: impl Fn(&Curves) -> &Vec<CurvePoint>,
     size: impl Fn(&Workload) -> &'static str,
 ) -> String {
     let mut text = String::new();
-    for Drawn { workload, curves } in drawn {
+    for WorkloadCurves { workload, curves } in drawn {
         let rows = kind(curves);
         let launch = rows.iter().find_map(|row| row.prediction.as_ref());
         let launch = launch.map_or_else(String::new, |of| format!(": {}", of.launch));
@@ -49,7 +49,7 @@ pub fn curves(
     text + &format!("Predicted, for 1 to {MOST_GPUS} NVIDIA H200 in nodes of 8, on paper.\n")
 }
 
-fn cells(Row { cluster, prediction, refused }: &Row) -> [String; 10] {
+fn cells(CurvePoint { cluster, prediction, refused }: &CurvePoint) -> [String; 10] {
     let gpus = cluster.gpus.to_string();
     let Some(of) = prediction else {
         let why = refused.clone().unwrap_or_default();
@@ -59,7 +59,7 @@ fn cells(Row { cluster, prediction, refused }: &Row) -> [String; 10] {
             _ => "–".to_owned(),
         });
     };
-    let Way { held, period_steps, times, .. } = of.way();
+    let GhostExchange { held, period_steps, times, .. } = of.way();
     let part = |seconds: f64| percent(seconds / times.seconds_per_step);
     [
         gpus,

@@ -3,8 +3,8 @@
 
 use super::{Session, State, SumSession};
 use crate::device::plane::layout;
-use crate::device::{Device, DeviceArray, DeviceGrid, DeviceInfo, Look, Packing, Plane};
-use crate::families::{Fields, Part, Spread};
+use crate::device::{Device, DeviceArray, DeviceGrid, DeviceInfo, Packing, Plane, PlaneReader};
+use crate::families::{AdvanceLaunch, Fields, Spread};
 use problem::check::growth;
 use problem::check::seams::Seams;
 use problem::memory::Bytes;
@@ -75,7 +75,7 @@ pub struct Advance {
     /// Time steps.
     pub steps: usize,
     /// The launches.
-    pub parts: Vec<Part>,
+    pub parts: Vec<AdvanceLaunch>,
     /// What rounding does in them, where that is not a matter of each point by itself.
     pub spread: Option<Spread>,
 }
@@ -95,14 +95,14 @@ pub fn advance(
     for Advance { steps, parts, .. } in advances {
         let count = left / steps;
         left %= steps;
-        if let [Part { pass, .. }] = &**parts {
+        if let [AdvanceLaunch { pass, .. }] = &**parts {
             pass.repeat(device, [planes[current], planes[1 - current]], count)?;
             current = (current + count) % 2;
             continue;
         }
         for _ in 0..count {
             let fields = Fields { before: planes[current], after: planes[1 - current] };
-            for Part { pass, region } in parts {
+            for AdvanceLaunch { pass, region } in parts {
                 pass.launch(device, fields, *region)?;
             }
             current = 1 - current;
@@ -244,7 +244,7 @@ pub struct OnGpu {
     /// The plane that holds the grid.
     current: usize,
     rounding: Rounding,
-    look: Look,
+    look: PlaneReader,
     // Dropped last: everything else lives on it.
     device: Rc<dyn Device>,
 }
@@ -279,7 +279,7 @@ impl OnGpu {
             saved,
             current: 0,
             rounding,
-            look: Look::default(),
+            look: PlaneReader::default(),
             ghosts: None,
             device,
         })

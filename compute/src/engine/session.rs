@@ -9,7 +9,7 @@ use files::io::StartSource;
 use problem::check::seams::Seams;
 use problem::observe::{PartFile, PendingCopy};
 use problem::region::Region;
-use problem::{Arithmetic, Clock, Dtype, Error, Grid, Jump, Jumped, Shape, Values, View};
+use problem::{Arithmetic, Clock, Dtype, Error, Grid, JumpReport, Jumped, Shape, Values, View};
 
 /// The arrays of a problem on an engine's device, ready to be advanced in time.
 ///
@@ -171,7 +171,7 @@ pub trait SumSession: Session {
     }
 
     /// How it takes many steps at once by Fourier transforms, if it does.
-    fn jump(&self) -> Option<Jump> {
+    fn jump(&self) -> Option<JumpReport> {
         None
     }
 

@@ -131,7 +131,7 @@ mod tests {
     use crate::engine::EngineRequest;
     use crate::run::{Request, run};
     use problem::check::verify::Verify;
-    use problem::error::During;
+    use problem::error::InterruptedWork;
     use problem::{Boundary, Dtype, Grid};
     use transform::catalogue;
 
@@ -198,7 +198,7 @@ mod tests {
         let mut asked = 0;
         let mut go_on = || {
             asked += 1;
-            let stopped = Error::Stopped { during: During::Computing };
+            let stopped = Error::Stopped { during: InterruptedWork::Computing };
             if asked > 2 { Err(stopped) } else { Ok(()) }
         };
         assert!(matches!(sweeps.take(&from, &mut to, &mut go_on), Err(Error::Stopped { .. })));

@@ -2,8 +2,8 @@
 //! Launches of chained sweeps (`kernels_gpu::chain2d`).
 
 use super::occupancy::resident_blocks;
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Chip, Device, Launch, Memory, Order, Plane, Sharing};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Chip, Device, Launch, Memory, Plane, Sharing, StartOrder};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::boundary::Range;
@@ -37,7 +37,7 @@ impl Config {
 }
 
 /// One stencil on one size of grid, so many steps in a launch.
-pub struct Chain {
+pub struct Chain2d {
     kernel: Entry<chain2d::Parameters>,
     element: Element,
     radius: u32,
@@ -50,8 +50,8 @@ pub struct Chain {
     blocks: u32,
 }
 
-impl Chain {
-    /// As [`Chain::of`], of sparse products.
+impl Chain2d {
+    /// As [`Chain2d::of`], of sparse products.
     ///
     /// # Errors
     /// There is no such kernel, the device refuses, or a block would not fit a multiprocessor.
@@ -122,7 +122,7 @@ fn inner(region: Region) -> Inner {
     Inner { rows, columns }
 }
 
-impl Pass for Chain {
+impl Pass for Chain2d {
     fn launch(&self, device: &dyn Device, fields: Fields, region: Region) -> Result<(), Error> {
         let Fields { before: from, after: to } = fields;
         let layout = Layout::plane_2d(self.ny, self.nx);
@@ -133,12 +133,12 @@ impl Pass for Chain {
             shared_bytes: self.shared_bytes,
         };
         let (stages, inner) = (self.stages, inner(region));
-        let launch = chain2d::Launch { grid: from.layout().grid_2d(), stages, inner };
+        let launch = chain2d::Chain2dLaunch { grid: from.layout().grid_2d(), stages, inner };
         let fragments = self.fragments.as_ptr();
         let call = self.kernel.with((from.origin(), to.origin_mut(), fragments, launch));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; shared memory and threads as it states.
-        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     fn seams(&self) -> Seams {
@@ -206,7 +206,7 @@ impl Family for Chain2dFamily {
         2..=4
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let (form, element) = (self.0, asked.element(self)?);
         let window = window(asked.fused).map_err(Refusal::no_layout)?;
         let (radius, chain) = (window.radius as u32, asked.chain);
@@ -214,15 +214,15 @@ impl Family for Chain2dFamily {
         let kernel = kernel.ok_or_else(|| asked.no_chain())?;
         let ([_, ny, nx], config) = (asked.extents(), Config::tuned(element));
         let prepare = move |device: &dyn Device| {
-            Chain::of(form, device, element, &window, chain, [ny, nx], config)
+            Chain2d::of(form, device, element, &window, chain, [ny, nx], config)
         };
         let bytes = element.bytes() as u32;
-        Ok(Kernel {
+        Ok(FamilyKernel {
             chip: Chip::Sm90,
             shared_bytes: chain2d::shared_bytes(bytes, radius, chain as u32, config.stages),
             // As many blocks of few steps as registers leave room for.
             beside: Some(if chain > 2 { 1 } else { 2 }),
-            ..Kernel::new(kernel.name(), prepare)
+            ..FamilyKernel::new(kernel.name(), prepare)
         })
     }
 

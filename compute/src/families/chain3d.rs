@@ -5,11 +5,11 @@ use super::boxes::Boxes;
 use super::occupancy::{exclusive_bytes, resident_blocks};
 use super::sweep3d::element_of_3d;
 use super::sweep3d::{MOST_SEGMENTS, START};
-use super::{Around, Asked, Family, Fields, Pass, Refusal, Sample, Unit};
-use crate::device::{Chip, Device, Launch, Memory, Order, Plane};
+use super::{Family, Fields, HaloSupport, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Chip, Device, Launch, Memory, Plane, StartOrder};
 use cuda_driver::Extents;
 use kernels_gpu::chain3d;
-use kernels_gpu::chain3d::{Kernel, MOST_ACROSS, MOST_DOWN, Tile, lost_columns, lost_rows};
+use kernels_gpu::chain3d::{Kernel, MOST_ACROSS, MOST_DOWN, WarpGrid, lost_columns, lost_rows};
 use kernels_gpu::layout::Layout;
 use problem::check::seams::Seams;
 use problem::region::Region;
@@ -22,7 +22,7 @@ use transform::star3d::star3d;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The warps of a block.
-    pub tile: Tile,
+    pub tile: WarpGrid,
     /// Blocks on each multiprocessor.
     pub blocks_per_multiprocessor: u32,
     /// How many tiles are streamed through as a whole, and the output planes of segments through the
@@ -34,23 +34,23 @@ impl Config {
     /// What was fastest on an H200 (`docs/developers/notebook.md`).
     #[must_use]
     pub fn tuned(kernel: &Kernel) -> Self {
-        let tile = Tile { across: 4, down: 3, units: kernel.units };
+        let tile = WarpGrid { across: 4, down: 3, units: kernel.units };
         Self { tile, blocks_per_multiprocessor: 1, segments: None }
     }
 
     /// Cuts the tile down so that it has no more rows than a plane of the grid, and not many more columns.
     #[must_use]
     pub fn for_grid(self, kernel: &Kernel, [_, ny, nx]: [u32; 3]) -> Self {
-        let Tile { mut across, mut down, units } = self.tile;
-        while across > 1 && (Tile { across: across - 1, down, units }).columns() >= nx {
+        let WarpGrid { mut across, mut down, units } = self.tile;
+        while across > 1 && (WarpGrid { across: across - 1, down, units }).columns() >= nx {
             across -= 1;
         }
-        while down > 1 && (Tile { across, down, units }).rows() > ny {
+        while down > 1 && (WarpGrid { across, down, units }).rows() > ny {
             down -= 1;
         }
         assert!(units == kernel.units, "the tile is the kernel's");
         assert!(across <= MOST_ACROSS && down <= MOST_DOWN, "exchange memory is for smaller tiles");
-        Self { tile: Tile { across, down, units }, ..self }
+        Self { tile: WarpGrid { across, down, units }, ..self }
     }
 
     /// The segments with which the busiest of so many places for blocks computes the fewest planes. All
@@ -79,7 +79,7 @@ pub struct Chain3d {
     fragments: Memory,
     boxes: Boxes,
     extents: [u32; 3],
-    tile: Tile,
+    tile: WarpGrid,
     segments: [u32; 2],
     shared_bytes: u32,
     blocks: u32,
@@ -137,7 +137,7 @@ impl Pass for Chain3d {
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: self.tile.threads(), shared_bytes };
         let [whole, segment_planes] = self.segments;
-        let launch = chain3d::Launch {
+        let launch = chain3d::Chain3dLaunch {
             grid: from.layout().grid_3d(),
             across: self.tile.across,
             down: self.tile.down,
@@ -148,7 +148,7 @@ impl Pass for Chain3d {
         let call = self.kernel.entry.with((input, to.origin_mut(), fragments, launch));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand;
         // shared memory and threads as it states.
-        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     fn seams(&self) -> Seams {
@@ -157,7 +157,7 @@ impl Pass for Chain3d {
 }
 
 /// Of tiles, whose outer rows and columns are lost but at the ends of the grid, and of segments.
-fn seams(tile: Tile, steps: u32, extents: [u32; 3], segment_planes: u32) -> Seams {
+fn seams(tile: WarpGrid, steps: u32, extents: [u32; 3], segment_planes: u32) -> Seams {
     let [nz, ny, nx] = extents.map(|extent| extent as usize);
     let tiles = |seams: Seams, axis, size: u32, lost: u32, extent| {
         let (first, distance) = (size - lost, size - 2 * lost);
@@ -192,7 +192,7 @@ impl Family for Chain3dFamily {
         3..=3
     }
 
-    fn propose(&self, asked: &Asked) -> Result<super::Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<super::FamilyKernel, Refusal> {
         let element = element_of_3d(asked, self)?;
         let kernel = chain3d::kernel(&element.to_string(), asked.chain as u32);
         let kernel = kernel.ok_or_else(|| asked.no_chain())?;
@@ -201,14 +201,14 @@ impl Family for Chain3dFamily {
         let [ny, least] = [extents[1], kernel.least_rows()];
         let prepare =
             move |device: &dyn Device| Chain3d::new(device, kernel, &operand, extents, config);
-        Ok(super::Kernel {
+        Ok(super::FamilyKernel {
             chip: Chip::Sm90,
             shared_bytes: config.for_grid(kernel, extents).tile.shared_bytes(kernel.steps),
-            around: Around::Zeros,
+            around: HaloSupport::Zeros,
             grid: (ny < least).then(|| {
                 format!("it chains steps in 3D of at least {least} rows; this grid has {ny}")
             }),
-            ..super::Kernel::new(kernel.name, prepare)
+            ..super::FamilyKernel::new(kernel.name, prepare)
         })
     }
 
@@ -239,7 +239,8 @@ mod tests {
     fn tiles_have_no_more_rows_than_the_grid() {
         let kernel = kernel("f16", 3).unwrap();
         let tile = |extents| {
-            let Tile { across, down, .. } = Config::tuned(kernel).for_grid(kernel, extents).tile;
+            let WarpGrid { across, down, .. } =
+                Config::tuned(kernel).for_grid(kernel, extents).tile;
             (across, down)
         };
         assert_eq!(tile([64, 1024, 1024]), (4, 3));

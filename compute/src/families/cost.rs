@@ -49,7 +49,7 @@ impl Cost {
 
 /// The least that a kernel may take, known before its layout.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Least {
+pub struct LowerBound {
     /// [`Cost::class`].
     pub class: String,
     /// No more than [`Cost::work`].

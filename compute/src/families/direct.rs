@@ -2,15 +2,17 @@
 //! Launches of one time step on CUDA cores (`kernels_gpu::direct`).
 
 use super::domain::{dense, domain, is_star, push_real, taps};
-use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use super::{
+    Family, FamilyKernel, Fields, HaloSupport, LaunchRequest, Pass, Refusal, Sample, Unit,
+};
 use crate::device::plane::layout;
-use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use crate::device::{Device, Launch, Memory, Plane, Sharing, StartOrder};
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::Domain;
-use kernels_gpu::direct::points::{self, Points};
-use kernels_gpu::direct::rows::{self, Rows};
-use kernels_gpu::direct::stream::{self, Lines};
-use kernels_gpu::direct::tile::{self, Tiles};
+use kernels_gpu::direct::points::{self, PointsLaunch};
+use kernels_gpu::direct::rows::{self, RowsLaunch};
+use kernels_gpu::direct::stream::{self, StreamLines};
+use kernels_gpu::direct::tile::{self, BlockOrder};
 use kernels_gpu::direct::{THREADS, WARPS, warp_columns};
 use kernels_gpu::layout::{HALO, Layout};
 use problem::check::seams::Seams;
@@ -30,7 +32,7 @@ pub enum Variant {
         /// The kernel.
         kernel: &'static tile::Kernel,
         /// What its blocks are.
-        tiles: Tiles,
+        tiles: BlockOrder,
         /// The stencil as the kernel takes it.
         weights: Vec<f64>,
     },
@@ -39,7 +41,7 @@ pub enum Variant {
         /// The kernel.
         kernel: &'static stream::Kernel,
         /// Where warps run.
-        lines: Lines,
+        lines: StreamLines,
         /// The stencil as the kernel takes it.
         weights: Vec<f64>,
     },
@@ -48,7 +50,7 @@ pub enum Variant {
         /// The kernel.
         kernel: &'static rows::Kernel,
         /// What the launch is given.
-        rows: Rows,
+        rows: RowsLaunch,
         /// The rows of neighbours.
         table: Vec<u32>,
     },
@@ -57,7 +59,7 @@ pub enum Variant {
         /// The kernel.
         kernel: &'static points::Kernel,
         /// What the launch is given.
-        points: Points<f64>,
+        points: PointsLaunch<f64>,
         /// The neighbours.
         taps: Vec<u32>,
     },
@@ -75,7 +77,7 @@ impl Variant {
             let element = dtype.stored().to_string();
             return Self::Points {
                 kernel: points::kernel(&element).expect("a kernel for every type"),
-                points: Points { domain, taps: count },
+                points: PointsLaunch { domain, taps: count },
                 taps: taps(stencil, dtype),
             };
         }
@@ -103,7 +105,8 @@ impl Variant {
         let [down, deep] = kernel.block;
         let rows = (ny as u32).div_ceil(kernel.rows * down);
         let band = rows.div_ceil(bands(kernel, shape, dtype)) as i32;
-        let tiles = Tiles { nx, ny, nz, down: down as i32, deep: deep as i32, band, pitch, plane };
+        let tiles =
+            BlockOrder { nx, ny, nz, down: down as i32, deep: deep as i32, band, pitch, plane };
         Self::Tile { kernel, tiles, weights: dense(stencil, kernel.radius) }
     }
 
@@ -119,7 +122,7 @@ impl Variant {
         let Domain { pitch, plane, .. } = domain(stencil, &Boundary::default(), shape, dtype);
         let (count, length, stride) =
             if kernel.dims == 3 { (ny, nz, plane) } else { (1, ny, pitch) };
-        let mut lines = Lines { nx, count, length, segment: length, stride, pitch };
+        let mut lines = StreamLines { nx, count, length, segment: length, stride, pitch };
         let columns = warp_columns(dtype.bytes() as u32);
         lines.segment = segment(lines.side_by_side(columns, kernel.rows), length, kernel.dims);
         Self::Stream { kernel, lines, weights: dense(stencil, kernel.radius) }
@@ -156,7 +159,7 @@ impl Variant {
         }
         let across = if ny < WARPS as i32 { WARPS as i32 } else { 1 };
         let (wide, narrow) = (wide.len() as u32, narrow.len() as u32);
-        let rows = Rows { nx, ny, nz, across, pitch, plane, wide, narrow };
+        let rows = RowsLaunch { nx, ny, nz, across, pitch, plane, wide, narrow };
         Self::Rows { kernel, rows, table }
     }
 
@@ -323,7 +326,7 @@ impl Pass for Direct {
         let extents = Extents { blocks: self.blocks, threads: THREADS, shared_bytes: 0 };
         // As the kernel's contract demands: two different planes of one size, in their layout, which the variant
         // was made for; its table, blocks and threads.
-        device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &*call, extents, order: StartOrder::Overlapping })
     }
 
     fn seams(&self) -> Seams {
@@ -351,16 +354,16 @@ impl Family for DirectFamily {
         1..=3
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let &Job { ref boundary, shape, dtype, .. } = asked.job;
         let variant = Variant::new(asked.fused, boundary, shape, dtype);
         let (name, work, needs_rim) =
             (variant.kernel(), variant.work() as f64, variant.needs_rim());
         let prepare = move |device: &dyn Device| Direct::new(device, variant.clone(), shape, dtype);
-        Ok(Kernel {
+        Ok(FamilyKernel {
             work,
-            around: if needs_rim { Around::FirstZeros } else { Around::All },
-            ..Kernel::new(name, prepare)
+            around: if needs_rim { HaloSupport::FirstZeros } else { HaloSupport::All },
+            ..FamilyKernel::new(name, prepare)
         })
     }
 

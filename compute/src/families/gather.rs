@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the gather kernels (`kernels_gpu::gather`).
 
-use super::cost::Least;
+use super::cost::LowerBound;
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
 use crate::device::plane::layout;
-use crate::device::{Device, Launch, Memory, Order, Plane};
+use crate::device::{Device, Launch, Memory, Plane, StartOrder};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::gather::{
@@ -17,7 +17,7 @@ use problem::region::Region;
 use problem::{Dtype, Error, Shape};
 use std::ops::RangeInclusive;
 use transform::Stencil;
-use transform::gather::{Footprint, Gather, Pitch, Tile, gather_tiles};
+use transform::gather::{Footprint, Gather, OutputTile, Pitch, gather_tiles};
 
 /// Cycles in which a producer warp starts the copy of one row: measured, 77 to 83.
 const ROW_CYCLES: f64 = 80.0;
@@ -267,7 +267,7 @@ impl Pass for Gathered {
         let call = self.kernel.with(parameters);
         // As the kernel's contract demands: two different planes of one size, in their layout; a table for
         // that launch; shared memory and threads as it states.
-        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     /// Of blocks, of their units, and of segments.
@@ -288,12 +288,12 @@ impl GatherFamily {
     /// The layout with fewer products; of as many, that whose tiles have two rows.
     fn best(fused: &Stencil, element: Element) -> Result<Gather, Refusal> {
         let of_tile = |tile| gather_tiles(fused, element, tile).map_err(Refusal::no_layout);
-        let row = of_tile(Tile::Row)?;
+        let row = of_tile(OutputTile::Row)?;
         // In 1D the second row would be empty.
         if fused.dims() == 1 {
             return Ok(row);
         }
-        let block = of_tile(Tile::Block)?;
+        let block = of_tile(OutputTile::Block)?;
         Ok(if row.steps.len() < block.steps.len() { row } else { block })
     }
 }
@@ -326,7 +326,7 @@ impl Family for GatherFamily {
         1..=7
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let element = asked.element(self)?;
         let gather = Self::best(asked.fused, element)?;
         let (footprint, steps) = (gather.footprint, gather.steps.len());
@@ -336,23 +336,24 @@ impl Family for GatherFamily {
             let config = Config::tuned(&footprint, steps, shape, device.shared_bytes());
             Gathered::new(device, &gather, shape, config)
         };
-        Ok(Kernel {
+        Ok(FamilyKernel {
             class: class(name, asked.fused.dims(), steps),
             work: steps as f64,
             shared_bytes: Config::least(&footprint).launch(&footprint, steps, shape).shared_bytes(),
-            ..Kernel::new(name, prepare)
+            ..FamilyKernel::new(name, prepare)
         })
     }
 
     /// A product of either tile holds so many weights of a row of the operand.
-    fn least(&self, asked: &Asked) -> Vec<Least> {
+    fn least(&self, asked: &LaunchRequest) -> Vec<LowerBound> {
         let Ok(element) = asked.element(self) else { return Vec::new() };
         let kept = if element == Element::Tf32 { 8 } else { 16 };
         let (dims, steps) = (asked.fused.dims(), asked.fused.taps().len().div_ceil(kept));
-        let tiles = if dims == 1 { &[Tile::Row][..] } else { &[Tile::Row, Tile::Block] };
-        let of_tile = |&tile: &Tile| {
+        let tiles =
+            if dims == 1 { &[OutputTile::Row][..] } else { &[OutputTile::Row, OutputTile::Block] };
+        let of_tile = |&tile: &OutputTile| {
             let kernel = gather::kernel(element, tile, steps as u32).name();
-            Least { class: class(kernel, dims, steps), work: steps as f64 }
+            LowerBound { class: class(kernel, dims, steps), work: steps as f64 }
         };
         tiles.iter().map(of_tile).collect()
     }
@@ -382,7 +383,7 @@ mod tests {
     use super::*;
     use transform::catalogue;
 
-    fn tuned(name: &str, tile: Tile, size: &str, shared_bytes: u32) -> (Config, u32) {
+    fn tuned(name: &str, tile: OutputTile, size: &str, shared_bytes: u32) -> (Config, u32) {
         let gather = gather_tiles(&catalogue::find(name).unwrap(), Element::F16, tile).unwrap();
         let (shape, steps) = (size.parse().unwrap(), gather.steps.len());
         let config = Config::tuned(&gather.footprint, steps, shape, shared_bytes);
@@ -393,30 +394,30 @@ mod tests {
     fn tiles_fit_shared_memory_and_small_grids() {
         for most in [99 << 10, 163 << 10, 227 << 10] {
             for (name, tile, size) in [
-                ("star2d8r", Tile::Block, "10240x10240"),
-                ("box2d8r", Tile::Row, "10240x10240"),
-                ("star3d4r", Tile::Block, "1024x1024x1024"),
-                ("box1d8r", Tile::Row, "1000000"),
+                ("star2d8r", OutputTile::Block, "10240x10240"),
+                ("box2d8r", OutputTile::Row, "10240x10240"),
+                ("star3d4r", OutputTile::Block, "1024x1024x1024"),
+                ("box1d8r", OutputTile::Row, "1000000"),
             ] {
                 let (config, bytes) = tuned(name, tile, size, most);
                 assert!(bytes <= most, "{name}: {config:?} takes {bytes} of {most} bytes");
                 assert!((1..=MOST_WARPS).contains(&config.warps), "{name}: {config:?}");
             }
         }
-        let (config, _) = tuned("star3d2r", Tile::Block, "3x3x3", 227 << 10);
+        let (config, _) = tuned("star3d2r", OutputTile::Block, "3x3x3", 227 << 10);
         assert_eq!((config.tile, config.warps), ([1, 1], 1));
     }
 
     #[test]
     fn tiles_in_3d_are_wide() {
-        let (config, _) = tuned("star3d4r", Tile::Block, "1024x1024x1024", 227 << 10);
+        let (config, _) = tuned("star3d4r", OutputTile::Block, "1024x1024x1024", 227 << 10);
         assert_eq!(config.tile, [1, 8]);
     }
 
     #[test]
     fn segments_keep_all_blocks_busy() {
         let stencil = catalogue::find("star3d2r").unwrap();
-        let footprint = gather_tiles(&stencil, Element::F16, Tile::Block).unwrap().footprint;
+        let footprint = gather_tiles(&stencil, Element::F16, OutputTile::Block).unwrap().footprint;
         let shape = "768x768x768".parse().unwrap();
         let config = Config::tuned(&footprint, 5, shape, 227 << 10);
         let launch = config.launch(&footprint, 5, shape);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Launches of the 1D sweep (`kernels_gpu::line1d`).
 
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Device, Launch, Memory, Plane, Sharing, StartOrder};
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::layout::Layout;
 use kernels_gpu::line1d::{self, UNITS};
@@ -36,7 +36,7 @@ impl Config {
 }
 
 /// One stencil on one size of grid, ready to be launched.
-pub struct Line {
+pub struct Line1d {
     kernel: Entry<line1d::Parameters>,
     words: Memory,
     config: Config,
@@ -44,7 +44,7 @@ pub struct Line {
     blocks: u32,
 }
 
-impl Line {
+impl Line1d {
     /// Uploads the operand.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Line {
     }
 }
 
-impl Pass for Line {
+impl Pass for Line1d {
     fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
         let Fields { before: from, after: to } = fields;
         let layout = Layout { dims: 1, extents: [1, 1, self.nx] };
@@ -80,7 +80,7 @@ impl Pass for Line {
         let call = self.kernel.with((from.origin(), to.origin_mut(), self.words.as_ptr(), self.nx));
         let Config { threads, overlap, .. } = self.config;
         let extents = Extents { blocks: self.blocks, threads, shared_bytes: 0 };
-        let order = if overlap { Order::Overlapping } else { Order::After };
+        let order = if overlap { StartOrder::Overlapping } else { StartOrder::After };
         // As the kernel's contract demands: two different planes of one size, in their layout, and the operand.
         device.launch(&Launch { call: &call, extents, order })
     }
@@ -117,13 +117,13 @@ impl Family for Line1dFamily {
         1..=7
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let element = asked.element(self)?;
         let operand = row_operand(asked.fused, 0, element).map_err(Refusal::no_layout)?;
         let kernel = line1d::kernel(element).ok_or_else(|| Refusal::no_kernel(self, element))?;
         let [.., nx] = asked.extents();
-        Ok(Kernel::new(kernel.name(), move |device| {
-            Line::new(device, &operand, nx, Config::tuned())
+        Ok(FamilyKernel::new(kernel.name(), move |device| {
+            Line1d::new(device, &operand, nx, Config::tuned())
         }))
     }
 

@@ -42,7 +42,7 @@ mod toeplitz2d;
 pub mod wide2d;
 
 pub use pass::{Fields, Pass};
-pub use proposal::{Around, Asked, Kernel, Part, Proposal};
+pub use proposal::{AdvanceLaunch, FamilyKernel, HaloSupport, LaunchRequest, Proposal};
 pub use refusal::Refusal;
 pub use sample::Sample;
 pub use spread::Spread;
@@ -177,11 +177,11 @@ pub trait Family: Sync {
     ///
     /// # Errors
     /// Why it has none.
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal>;
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal>;
 
     /// The kernels that [`Family::propose`] may come to, each with the least work that the stencil can be, found
     /// without a layout. Where all of these are slower than another family, no layout is looked for.
-    fn least(&self, _asked: &Asked) -> Vec<cost::Least> {
+    fn least(&self, _asked: &LaunchRequest) -> Vec<cost::LowerBound> {
         Vec::new()
     }
 

@@ -2,8 +2,8 @@
 //! Launches of the sweep before all that makes it fast (`kernels_gpu::sweep2d::naive`), to be read and compared
 //! with.
 
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Device, Launch, Memory, Plane, Sharing, StartOrder};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
@@ -39,7 +39,7 @@ impl Family for Naive2dFamily {
         true
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         if asked.job.dtype != Dtype::F16 {
             return Err(Refusal::Type(format!("naive2d multiplies f16, not {}", asked.job.dtype)));
         }
@@ -47,7 +47,7 @@ impl Family for Naive2dFamily {
         let kernel = naive::kernel(window.radius).expect("windows have radius 1 to 3");
         let [_, ny, nx] = asked.extents();
         let prepare = move |device: &dyn Device| Naive::new(device, kernel, &window, [ny, nx]);
-        Ok(Kernel::new(kernel.name(), prepare))
+        Ok(FamilyKernel::new(kernel.name(), prepare))
     }
 
     fn samples(&self) -> Vec<Sample> {
@@ -92,7 +92,7 @@ impl Pass for Naive {
         let extents = Extents { blocks, threads: 32, shared_bytes: 0 };
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; a warp for each part of the grid.
-        device.launch(&Launch { call: &call, extents, order: Order::After })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::After })
     }
 
     /// Of warps.

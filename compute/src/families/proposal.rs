@@ -17,7 +17,7 @@ use transform::factors::Factors;
 
 /// What is asked of a family: to advance a job's grid by `fuse` × `chain` time steps in a launch.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct LaunchRequest<'a> {
     /// What is to be computed.
     pub job: &'a Job,
     /// The stencil of `fuse` time steps, its weights rounded to the job's type.
@@ -30,7 +30,7 @@ pub struct Asked<'a> {
     pub limits: Limits,
 }
 
-impl Asked<'_> {
+impl LaunchRequest<'_> {
     /// Extents (z, y, x) of the grid, which launches can address.
     #[must_use]
     pub fn extents(&self) -> [u32; 3] {
@@ -74,7 +74,7 @@ type Prepare = dyn Fn(&dyn Device) -> Result<Box<dyn Pass>, Error> + Send + Sync
 
 /// Which values around the grid a kernel gets right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Around {
+pub enum HaloSupport {
     /// Zeros, in the first time step of a launch: they lie in memory.
     FirstZeros,
     /// Zeros, in every time step.
@@ -85,7 +85,7 @@ pub enum Around {
 
 /// A family's kernel for a stencil on a grid.
 #[derive(Clone)]
-pub struct Kernel {
+pub struct FamilyKernel {
     /// Its name in `kernels_gpu`.
     pub name: String,
     /// What is calibrated together; the name, unless a kernel is driven by a table.
@@ -97,7 +97,7 @@ pub struct Kernel {
     /// The least dynamic shared memory that a block takes, in bytes.
     pub shared_bytes: u32,
     /// What it knows of the boundary.
-    pub around: Around,
+    pub around: HaloSupport,
     /// Where the rim is to run beside it: blocks that a multiprocessor has of it meanwhile.
     pub beside: Option<u32>,
     /// Whether one launch may take many turns, if there is no rim.
@@ -107,7 +107,7 @@ pub struct Kernel {
     pub(super) prepare: Arc<Prepare>,
 }
 
-impl Kernel {
+impl FamilyKernel {
     /// A kernel for any chip that needs no shared memory and knows of zeros around the grid; the other fields are
     /// to be set where it differs.
     pub fn new<P: Pass + 'static>(
@@ -122,7 +122,7 @@ impl Kernel {
             work: 0.0,
             chip: Chip::Sm80,
             shared_bytes: 0,
-            around: Around::FirstZeros,
+            around: HaloSupport::FirstZeros,
             beside: None,
             takes_many: false,
             grid: None,
@@ -133,7 +133,7 @@ impl Kernel {
     /// The steps whose values around the grid it gets wrong, of so many; one where there are none.
     fn rim_steps(&self, job: &Job, steps: usize) -> usize {
         match self.around {
-            Around::Zeros if job.boundary.is_zero() => 1,
+            HaloSupport::Zeros if job.boundary.is_zero() => 1,
             _ => steps,
         }
     }
@@ -147,14 +147,14 @@ impl Kernel {
     }
 }
 
-impl fmt::Debug for Kernel {
+impl fmt::Debug for FamilyKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
 }
 
 /// A launch of an advance.
-pub struct Part {
+pub struct AdvanceLaunch {
     /// What computes.
     pub pass: Rc<dyn Pass>,
     /// The points that are its to compute. The rim, which comes second, is told the whole grid: it knows which points
@@ -172,7 +172,7 @@ pub struct Proposal {
     /// Such sums in a row, on chip.
     pub chain: usize,
     /// What computes them.
-    pub kernel: Kernel,
+    pub kernel: FamilyKernel,
 }
 
 impl PartialEq for Proposal {
@@ -187,8 +187,8 @@ impl Proposal {
     ///
     /// # Errors
     /// It does not take the job.
-    pub fn new(family: &'static dyn Family, asked: &Asked) -> Result<Self, Refusal> {
-        let &Asked { job, fuse, chain, limits, .. } = asked;
+    pub fn new(family: &'static dyn Family, asked: &LaunchRequest) -> Result<Self, Refusal> {
+        let &LaunchRequest { job, fuse, chain, limits, .. } = asked;
         Refusal::check_dims(family, job)?;
         Refusal::check_sides(job)?;
         let kernel = family.propose(asked)?;
@@ -203,12 +203,12 @@ impl Proposal {
             return Err(Refusal::Grid(reason.clone()));
         }
         let proposal = Self { family, fuse, chain, kernel };
-        if proposal.kernel.around != Around::All {
+        if proposal.kernel.around != HaloSupport::All {
             let (steps, budget) =
                 (proposal.rim_steps(job), proposal.kernel.budget(limits.shared_bytes));
             let stencil = job.dtype.round_weights(&job.stencil);
-            let around = rim::Around::whole(&job.boundary);
-            rim::Plan::check(&stencil, around, job.shape, job.dtype, steps, budget)
+            let around = rim::GridSurroundings::whole(&job.boundary);
+            rim::RimPlan::check(&stencil, around, job.shape, job.dtype, steps, budget)
                 .map_err(Refusal::Boundary)?;
         }
         Ok(proposal)
@@ -240,15 +240,24 @@ impl Proposal {
 
     /// Points that are computed again.
     fn rim_points(&self, job: &Job) -> usize {
-        if self.kernel.around == Around::All { 0 } else { rim_points(job, self.rim_steps(job)) }
+        if self.kernel.around == HaloSupport::All {
+            0
+        } else {
+            rim_points(job, self.rim_steps(job))
+        }
     }
 
     /// The launches on a device: that of the kernel, and one for what it cannot know of the boundary.
     ///
     /// # Errors
     /// The device refuses.
-    pub fn parts(&self, device: &dyn Device, job: &Job) -> Result<Vec<Part>, Error> {
-        self.parts_near(device, job, rim::Around::whole(&job.boundary), self.rim_steps(job))
+    pub fn parts(&self, device: &dyn Device, job: &Job) -> Result<Vec<AdvanceLaunch>, Error> {
+        self.parts_near(
+            device,
+            job,
+            rim::GridSurroundings::whole(&job.boundary),
+            self.rim_steps(job),
+        )
     }
 
     /// The launches on a device for a grid that is a part of a larger one: the launch of the kernel, and one for the
@@ -260,27 +269,27 @@ impl Proposal {
         &self,
         device: &dyn Device,
         job: &Job,
-        around: rim::Around,
+        around: rim::GridSurroundings,
         steps: usize,
-    ) -> Result<Vec<Part>, Error> {
+    ) -> Result<Vec<AdvanceLaunch>, Error> {
         let Job { shape, dtype, .. } = job;
         let rim = match self.kernel.around {
-            Around::All => None,
+            HaloSupport::All => None,
             _ => {
                 let stencil = dtype.round_weights(&job.stencil);
                 let budget = self.kernel.budget(device.shared_bytes());
-                rim::Plan::new(&stencil, around, *shape, *dtype, steps, budget).map_err(
+                rim::RimPlan::new(&stencil, around, *shape, *dtype, steps, budget).map_err(
                     |reason| Error::Unsupported { engine: self.family.unit().engine(), reason },
                 )?
             }
         };
         let kernel: Rc<dyn Pass> = (self.kernel.prepare)(device)?.into();
         let whole = Region::whole(*shape);
-        let Some(rim) = rim else { return Ok(vec![Part { pass: kernel, region: whole }]) };
-        let part = |region| Part { pass: Rc::clone(&kernel), region };
-        let inner: Vec<Part> = rim.left().into_iter().map(part).collect();
+        let Some(rim) = rim else { return Ok(vec![AdvanceLaunch { pass: kernel, region: whole }]) };
+        let part = |region| AdvanceLaunch { pass: Rc::clone(&kernel), region };
+        let inner: Vec<AdvanceLaunch> = rim.left().into_iter().map(part).collect();
         let rim = Rc::new(rim::Rim::new(device, rim, *shape, *dtype)?);
-        Ok(inner.into_iter().chain([Part { pass: rim, region: whole }]).collect())
+        Ok(inner.into_iter().chain([AdvanceLaunch { pass: rim, region: whole }]).collect())
     }
 
     /// What an advance takes.
@@ -306,7 +315,7 @@ impl Proposal {
     /// What computing so many points near the boundary again takes.
     fn rim(&self, job: &Job, points: usize) -> RimCost {
         let steps = self.rim_steps(job);
-        let (kernel, tabled_box) = rim::Plan::kernel_for(&job.stencil, job.dtype);
+        let (kernel, tabled_box) = rim::RimPlan::kernel_for(&job.stencil, job.dtype);
         RimCost {
             kernel: kernel.name.into(),
             tabled_box,

@@ -3,7 +3,7 @@
 
 use super::Family;
 use cuda_mma::fragment::Element;
-use problem::error::Asked;
+use problem::error::UnsupportedRequest;
 use problem::memory::Bytes;
 use problem::{Error, Job};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -30,13 +30,13 @@ pub enum Refusal {
     #[error("{0}")]
     Chain(String),
     /// Several steps at once were asked of an engine that takes one.
-    #[error("{}", Asked::Depths)]
+    #[error("{}", UnsupportedRequest::Depths)]
     OneStep,
     /// Jumps were asked of an engine that makes none.
-    #[error("{}", Asked::Jump)]
+    #[error("{}", UnsupportedRequest::Jump)]
     Jump,
     /// A family was asked for that is another engine's.
-    #[error("{}", Asked::Family)]
+    #[error("{}", UnsupportedRequest::Family)]
     Family,
     /// The family is for those who ask for it.
     #[error("{0} is taken only where it is asked for by name")]
@@ -213,9 +213,9 @@ impl Refusal {
     pub fn error(&self, engine: &'static str) -> Error {
         match self.clone() {
             Self::Memory { what, need, total } => Error::GpuMemory { what, need, total },
-            Self::OneStep => Error::Asked { engine, asked: Asked::Depths },
-            Self::Jump => Error::Asked { engine, asked: Asked::Jump },
-            Self::Family => Error::Asked { engine, asked: Asked::Family },
+            Self::OneStep => Error::Asked { engine, asked: UnsupportedRequest::Depths },
+            Self::Jump => Error::Asked { engine, asked: UnsupportedRequest::Jump },
+            Self::Family => Error::Asked { engine, asked: UnsupportedRequest::Family },
             other => Error::Unsupported { engine, reason: other.to_string() },
         }
     }

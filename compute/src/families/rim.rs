@@ -4,7 +4,7 @@
 use super::domain::{domain, push_real, real_bytes, taps};
 use super::{Fields, Pass};
 use crate::device::plane::layout;
-use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use crate::device::{Device, Launch, Memory, Plane, Sharing, StartOrder};
 use cuda_chip::RESERVED_SHARED_BYTES;
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::boundary::{Axis, Domain, Range};
@@ -58,7 +58,7 @@ impl SharedBudget {
 
 /// What a launch is given.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RimPlan {
     /// What it computes.
     pub rim: rim::Rim<f64>,
     /// The points that are right without: where the launch before leaves out the others, whole chunks of
@@ -76,7 +76,7 @@ pub struct Plan {
 
 /// What counts for a grid, or for a part of a larger one.
 #[derive(Clone, Copy, Debug)]
-pub struct Around<'a> {
+pub struct GridSurroundings<'a> {
     /// What lies around it.
     pub boundary: &'a Boundary,
     /// On each axis (z, y, x) where the ends of the larger grid meet in it, whose points are computed there as near its
@@ -84,7 +84,7 @@ pub struct Around<'a> {
     pub seams: &'a [Vec<usize>; 3],
 }
 
-impl<'a> Around<'a> {
+impl<'a> GridSurroundings<'a> {
     /// Of a whole grid.
     #[must_use]
     pub fn whole(boundary: &'a Boundary) -> Self {
@@ -92,7 +92,7 @@ impl<'a> Around<'a> {
     }
 }
 
-impl Plan {
+impl RimPlan {
     /// Plans all points that a kernel gets wrong which computes `steps` time steps at once as if nothing but zeros lay
     /// around the grid before the first. `None` where there are none.
     ///
@@ -100,7 +100,7 @@ impl Plan {
     /// Why not: the patch of not even one point fits shared memory.
     pub fn new(
         stencil: &Stencil,
-        around: Around,
+        around: GridSurroundings,
         shape: Shape,
         dtype: Dtype,
         steps: usize,
@@ -118,13 +118,13 @@ impl Plan {
         Ok((!plan.boxes.is_empty()).then_some(plan))
     }
 
-    /// Whether [`Plan::new`] has one, without its boxes: boxes of one point need the least.
+    /// Whether [`RimPlan::new`] has one, without its boxes: boxes of one point need the least.
     ///
     /// # Errors
     /// As there.
     pub fn check(
         stencil: &Stencil,
-        around: Around,
+        around: GridSurroundings,
         shape: Shape,
         dtype: Dtype,
         steps: usize,
@@ -141,7 +141,7 @@ impl Plan {
     /// Without boxes, and the slabs to cut into them.
     fn uncut(
         stencil: &Stencil,
-        around: Around,
+        around: GridSurroundings,
         shape: Shape,
         dtype: Dtype,
         steps: usize,
@@ -254,7 +254,7 @@ fn hull(a: Region, b: Region) -> Region {
 /// rest of those of y, then of x; and what is left, which along x starts and ends with whole chunks.
 fn slabs(
     stencil: &Stencil,
-    around: Around,
+    around: GridSurroundings,
     shape: Shape,
     steps: usize,
     chunk: u32,
@@ -286,7 +286,7 @@ fn slabs(
 /// at least. The rest begins and ends with whole chunks.
 fn along(
     radius: usize,
-    around: Around,
+    around: GridSurroundings,
     axis: usize,
     extent: i32,
     steps: usize,
@@ -327,7 +327,7 @@ fn along(
 /// The extents of boxes that let so many slabs like this one be done first, and the shared memory of a
 /// block.
 fn best_size(
-    plan: &Plan,
+    plan: &RimPlan,
     dtype: Dtype,
     slab: Box3,
     slabs: f64,
@@ -438,7 +438,7 @@ fn cut(slab: Box3, [depth, height, width]: [i32; 3], boxes: &mut Vec<u32>) {
 
 /// The points near the boundary of one size of grid, ready to be launched.
 pub struct Rim {
-    plan: Plan,
+    plan: RimPlan,
     layout: Layout,
     dtype: Dtype,
     boxes: Memory,
@@ -450,7 +450,12 @@ impl Rim {
     ///
     /// # Errors
     /// The device refuses.
-    pub fn new(device: &dyn Device, plan: Plan, shape: Shape, dtype: Dtype) -> Result<Self, Error> {
+    pub fn new(
+        device: &dyn Device,
+        plan: RimPlan,
+        shape: Shape,
+        dtype: Dtype,
+    ) -> Result<Self, Error> {
         let sharing = if plan.rim.again { Sharing::Any } else { Sharing::Beside };
         device.load(plan.kernel.name, sharing)?;
         let boxes = device.constants("boxes", &plan.boxes)?;
@@ -470,7 +475,7 @@ impl Pass for Rim {
         // As the kernel's contract demands: two different planes of one size, in their layout; tables, shared
         // memory and threads as it states. The launch before leaves out its points where it waits for that one
         // only at its end.
-        device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &*call, extents, order: StartOrder::Overlapping })
     }
 
     /// Around the points that it leaves to others.

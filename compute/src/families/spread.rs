@@ -20,8 +20,8 @@ impl Spread {
         Self { relative: 0.0, gain }
     }
 
-    /// What so many launches make of what was before, and of the largest value, where none around the grid is larger
-    /// than `around`, or than the largest in the grid by more than `rise` in the steps of a launch together.
+    /// The rounding and the largest value after so many launches, from those before them. No value around the grid is
+    /// larger than `around`, or than the largest in the grid by more than `rise` in the steps of one launch.
     #[must_use]
     pub fn after(
         self,

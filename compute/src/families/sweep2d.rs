@@ -2,14 +2,14 @@
 //! Launches of the register-window sweep (`kernels_gpu::sweep2d`).
 
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Device, Launch, Memory, Order, Plane, Rows};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Device, Launch, Memory, MemoryRows, Plane, StartOrder};
 use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
 use kernels_gpu::product::Form;
 use kernels_gpu::ring::MAX_STAGES;
-use kernels_gpu::sweep2d::{self, Kernels, Steps, Tiles};
+use kernels_gpu::sweep2d::{self, Steps, Sweep2dKernels, Tiles};
 use problem::check::seams::Seams;
 use problem::region::Region;
 use problem::{Dtype, Error};
@@ -80,7 +80,7 @@ impl Config {
     }
 }
 
-/// How the steps of one launch follow each other (`kernels_gpu::progress::Order`).
+/// How the steps of one launch follow each other (`kernels_gpu::progress::TileOrder`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wavefronts {
     /// How each step is spread over the GPU.
@@ -137,7 +137,7 @@ struct Spread {
 impl Spread {
     fn new(
         device: &dyn Device,
-        kernels: &Kernels,
+        kernels: &Sweep2dKernels,
         factors: Factors,
         radius: usize,
         many: bool,
@@ -170,8 +170,8 @@ impl Spread {
 }
 
 /// One stencil on one size of grid, ready to be launched.
-pub struct Sweep {
-    kernels: Kernels,
+pub struct Sweep2d {
+    kernels: Sweep2dKernels,
     factors: Factors,
     fragments: Memory,
     nx: u32,
@@ -190,8 +190,8 @@ pub struct Sweep {
     separate: bool,
 }
 
-impl Sweep {
-    /// As [`Sweep::of`], of sparse products.
+impl Sweep2d {
+    /// As [`Sweep2d::of`], of sparse products.
     ///
     /// # Errors
     /// The driver refuses, or a block would not fit a multiprocessor.
@@ -259,7 +259,7 @@ impl Sweep {
     /// The device refuses.
     pub fn counted(self, device: &dyn Device, start: u32) -> Result<Self, Error> {
         let bytes = start.to_ne_bytes().repeat(self.progress.bytes() / size_of::<u32>());
-        device.write(&self.progress, Rows::first(bytes.len()), &bytes)?;
+        device.write(&self.progress, MemoryRows::first(bytes.len()), &bytes)?;
         self.counted.set(start);
         Ok(self)
     }
@@ -292,14 +292,14 @@ impl Sweep {
         // operand of this radius; shared memory and threads as it states; blocks that run at once, and
         // counters that hold `start` by then.
         let extents = self.many.extents(true);
-        device.launch(&Launch { call: &call, extents, order: Order::Cooperative })?;
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Cooperative })?;
         let counted = (steps - 1) * self.nx.div_ceil(sweep2d::TILE_COLUMNS);
         self.counted.set(start.wrapping_add(counted));
         Ok(())
     }
 }
 
-impl Pass for Sweep {
+impl Pass for Sweep2d {
     fn launch(&self, device: &dyn Device, fields: Fields, _: Region) -> Result<(), Error> {
         let Fields { before: from, after: to } = fields;
         self.check(from, to);
@@ -310,7 +310,7 @@ impl Pass for Sweep {
         let call = self.kernels.one.with((input, output, fragments, tiles, upwards));
         // As above, but for the counters.
         let extents = self.one.extents(false);
-        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     fn repeat(&self, device: &dyn Device, planes: [&Plane; 2], count: usize) -> Result<(), Error> {
@@ -387,7 +387,7 @@ impl Family for Sweep2dFamily {
         1..=7
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let (form, factors) = (self.0, asked.factors(self)?);
         if form == Form::Dense && factors == Factors::Split {
             return Err(Refusal::Type(format!(
@@ -403,12 +403,12 @@ impl Family for Sweep2dFamily {
         wavefronts.config = wavefronts.config.for_registers(form, factors, radius);
         let stages = config.stages.max(wavefronts.config.stages);
         let prepare = move |device: &dyn Device| {
-            Sweep::of(form, device, &window, factors, [ny, nx], config, wavefronts)
+            Sweep2d::of(form, device, &window, factors, [ny, nx], config, wavefronts)
         };
-        Ok(Kernel {
+        Ok(FamilyKernel {
             shared_bytes: sweep2d::shared_bytes(factors.bytes() as u32, radius as u32, stages),
             takes_many: !wavefronts.separate,
-            ..Kernel::new(format!("{}_{factors}_r{radius}", self.name()), prepare)
+            ..FamilyKernel::new(format!("{}_{factors}_r{radius}", self.name()), prepare)
         })
     }
 

@@ -2,12 +2,12 @@
 //! Launches of the 3D sweep (`kernels_gpu::sweep3d`).
 
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Asked, Family, Fields, Pass, Refusal, Sample, Unit};
-use crate::device::{Chip, Device, Launch, Memory, Order, Plane};
+use super::{Family, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Chip, Device, Launch, Memory, Plane, StartOrder};
 use cuda_driver::Extents;
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::{Layout, STRIP};
-use kernels_gpu::sweep3d::{self, Kernel, Reach, Tile};
+use kernels_gpu::sweep3d::{self, Kernel, Reach, WarpGrid};
 use problem::check::seams::Seams;
 use problem::region::Region;
 use problem::{Dtype, Error};
@@ -24,7 +24,7 @@ pub(super) const MOST_SEGMENTS: u32 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The warps of a block.
-    pub tile: Tile,
+    pub tile: WarpGrid,
     /// Stages of the ring in shared memory, a plane of the tile each.
     pub stages: u32,
     /// Warps of a block that copy.
@@ -39,7 +39,7 @@ impl Config {
     /// What was fastest on an H200 (`docs/developers/notebook.md`).
     #[must_use]
     pub fn tuned(radius: u32) -> Self {
-        let tile = Tile { across: 4, down: if radius == 1 { 4 } else { 2 } };
+        let tile = WarpGrid { across: 4, down: if radius == 1 { 4 } else { 2 } };
         Self { tile, stages: 4, producers: 3, blocks_per_multiprocessor: 1, segment_planes: None }
     }
 
@@ -47,14 +47,14 @@ impl Config {
     #[must_use]
     pub fn for_grid(self, extents: [u32; 3]) -> Self {
         let [_, ny, nx] = extents;
-        let Tile { mut across, mut down } = self.tile;
+        let WarpGrid { mut across, mut down } = self.tile;
         while across > 1 && across.div_ceil(2) * STRIP >= nx {
             (across, down) = (across.div_ceil(2), down * across / across.div_ceil(2));
         }
-        while down > 1 && (Tile { across, down: down - 1 }).rows() >= ny {
+        while down > 1 && (WarpGrid { across, down: down - 1 }).rows() >= ny {
             down -= 1;
         }
-        Self { tile: Tile { across, down }, ..self }
+        Self { tile: WarpGrid { across, down }, ..self }
     }
 
     /// Output planes of a segment with which the busiest of so many places for blocks loads the fewest
@@ -80,7 +80,7 @@ pub struct Sweep3d {
     kernel: &'static Kernel,
     fragments: Memory,
     extents: [u32; 3],
-    tile: Tile,
+    tile: WarpGrid,
     stages: u32,
     producers: u32,
     segment_planes: u32,
@@ -170,7 +170,7 @@ impl Pass for Sweep3d {
         let (input, output) = (from.origin::<u16>(), to.origin_mut::<u16>());
         // Back and forth: every other sweep begins where the one before it ended.
         let upwards = u32::from(input > output.cast_const());
-        let launch = sweep3d::Launch {
+        let launch = sweep3d::Sweep3dLaunch {
             grid: from.layout().grid_3d(),
             tile: self.tile,
             segment_planes: self.segment_planes,
@@ -180,7 +180,7 @@ impl Pass for Sweep3d {
         let call = self.kernel.entry.with((input, output, self.fragments.as_ptr(), launch));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; shared memory and threads as it states.
-        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     /// Of tiles, of their warps, and of segments.
@@ -196,7 +196,10 @@ impl Pass for Sweep3d {
 pub struct Sweep3dFamily;
 
 /// The stored types that kernels of 3D multiply.
-pub(super) fn element_of_3d(asked: &Asked, family: &dyn Family) -> Result<Element, Refusal> {
+pub(super) fn element_of_3d(
+    asked: &LaunchRequest,
+    family: &dyn Family,
+) -> Result<Element, Refusal> {
     match asked.element(family)? {
         Element::Tf32 => Err(Refusal::Type("in 3D it multiplies f16 or bf16, not tf32".into())),
         element => Ok(element),
@@ -224,7 +227,7 @@ impl Family for Sweep3dFamily {
         1..=7
     }
 
-    fn propose(&self, asked: &Asked) -> Result<super::Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<super::FamilyKernel, Refusal> {
         let element = element_of_3d(asked, self)?;
         let window = window3d(asked.fused).map_err(Refusal::no_layout)?;
         let radius = window.radius as u32;
@@ -236,10 +239,10 @@ impl Family for Sweep3dFamily {
         let prepare = move |device: &dyn Device| {
             Sweep3d::by(device, kernel, &window, element, extents, config)
         };
-        Ok(super::Kernel {
+        Ok(super::FamilyKernel {
             chip: Chip::Sm90,
             shared_bytes: tile.shared_bytes(radius, stages),
-            ..super::Kernel::new(kernel.name, prepare)
+            ..super::FamilyKernel::new(kernel.name, prepare)
         })
     }
 
@@ -273,7 +276,7 @@ mod tests {
     #[test]
     fn tiles_fit_small_grids() {
         let tile = |extents| {
-            let Tile { across, down } = Config::tuned(1).for_grid(extents).tile;
+            let WarpGrid { across, down } = Config::tuned(1).for_grid(extents).tile;
             (across, down)
         };
         assert_eq!(tile([64, 1024, 1024]), (4, 4));

@@ -4,11 +4,13 @@
 use super::domain::dense;
 use super::occupancy::resident;
 use super::temporal::range;
-use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Device, Launch, Order, Plane, Sharing};
+use super::{
+    Family, FamilyKernel, Fields, HaloSupport, LaunchRequest, Pass, Refusal, Sample, Unit,
+};
+use crate::device::{Device, Launch, Plane, Sharing, StartOrder};
 use cuda_driver::Extents;
 use kernels_gpu::layout::Layout;
-use kernels_gpu::temporal::line::{self, Cut, KERNELS, THREADS};
+use kernels_gpu::temporal::line::{self, KERNELS, LineCut, THREADS};
 use problem::check::seams::Seams;
 use problem::region::Region;
 use problem::{Dtype, Error};
@@ -71,7 +73,7 @@ impl Temporal {
     }
 
     /// How a region is cut into what warps compute.
-    fn cut(&self, region: Region) -> Cut {
+    fn cut(&self, region: Region) -> LineCut {
         let cut = self.kernel.cut(self.nx, range(region, 2), self.steps);
         let rounds = if cut.count() > 2 * LONG * self.resident { 2 } else { 1 };
         cut.spread(rounds * self.resident)
@@ -93,7 +95,7 @@ impl Pass for Temporal {
         };
         // As the kernel's contract demands: two different planes of one size, in their layout; a cut of it; the blocks,
         // threads and shared memory that it states.
-        device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &*call, extents, order: StartOrder::Overlapping })
     }
 
     /// Of pieces.
@@ -128,8 +130,8 @@ impl Family for Temporal1dFamily {
         1..=STEPS[STEPS.len() - 1]
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
-        let Asked { job, fused, chain, .. } = *asked;
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
+        let LaunchRequest { job, fused, chain, .. } = *asked;
         let kernel = kernel(fused, job.dtype, chain).ok_or_else(|| asked.no_chain())?;
         let [.., nx] = asked.extents();
         let stencil = fused.clone();
@@ -140,13 +142,13 @@ impl Family for Temporal1dFamily {
                 "temporal1d takes grids of at least {least} points in {dtype}; this one has {nx}"
             )
         };
-        Ok(Kernel {
+        Ok(FamilyKernel {
             // Steps of an output, with those of columns that are another's.
             work: chain as f64 * f64::from(kernel.width()) / f64::from(kernel.outputs(chain)),
             shared_bytes: kernel.shared_bytes(),
-            around: Around::Zeros,
+            around: HaloSupport::Zeros,
             grid: (!kernel.fits(nx)).then(too_short),
-            ..Kernel::new(kernel.name, prepare)
+            ..FamilyKernel::new(kernel.name, prepare)
         })
     }
 

@@ -4,8 +4,10 @@
 use super::domain::dense;
 use super::occupancy::resident;
 use super::temporal::{forms, kept, range, sample};
-use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Chip, Device, Launch, Order, Plane, Sharing};
+use super::{
+    Family, FamilyKernel, Fields, HaloSupport, LaunchRequest, Pass, Refusal, Sample, Unit,
+};
+use crate::device::{Chip, Device, Launch, Plane, Sharing, StartOrder};
 use cuda_driver::Extents;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::temporal::plane::{self, KERNELS, THREADS};
@@ -88,7 +90,7 @@ impl Pass for Temporal {
         };
         // As the kernel's contract demands: two different planes of one size, in their layout; rows and columns of the
         // grid; the blocks, threads and shared memory that it states.
-        device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &*call, extents, order: StartOrder::Overlapping })
     }
 
     /// Of strips and of what warps compute of them.
@@ -126,8 +128,8 @@ impl Family for Temporal2dFamily {
         1..=9
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
-        let Asked { job, fused, chain, .. } = *asked;
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
+        let LaunchRequest { job, fused, chain, .. } = *asked;
         let kernel = kernel(fused, job.dtype, chain).ok_or_else(|| asked.no_chain())?;
         let [_, ny, nx] = asked.extents();
         let (weights, layout) = (dense(fused, kernel.radius), Layout::plane_2d(ny, nx));
@@ -137,12 +139,12 @@ impl Family for Temporal2dFamily {
         let ends_with_lanes = kernel.strip().ends_with(nx as i32);
         let ragged =
             || format!("{} takes rows of whole 16 bytes; {nx} columns are not", kernel.name);
-        Ok(Kernel {
+        Ok(FamilyKernel {
             grid: (!kernel.takes(nx)).then(ragged),
             chip: if kernel.stores_by_engine() { Chip::Sm90 } else { Chip::Sm80 },
             shared_bytes: kernel.shared_bytes(),
-            around: if ends_with_lanes { Around::Zeros } else { Around::FirstZeros },
-            ..Kernel::new(kernel.name, prepare)
+            around: if ends_with_lanes { HaloSupport::Zeros } else { HaloSupport::FirstZeros },
+            ..FamilyKernel::new(kernel.name, prepare)
         })
     }
 

@@ -4,8 +4,10 @@
 use super::domain::dense;
 use super::occupancy::resident;
 use super::temporal::{forms, kept, range, sample};
-use super::{Around, Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Device, Launch, Order, Plane, Sharing};
+use super::{
+    Family, FamilyKernel, Fields, HaloSupport, LaunchRequest, Pass, Refusal, Sample, Unit,
+};
+use crate::device::{Device, Launch, Plane, Sharing, StartOrder};
 use cuda_driver::Extents;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::temporal::volume::{self, KERNELS, Tiles};
@@ -93,7 +95,7 @@ impl Pass for Temporal {
         };
         // As the kernel's contract demands: two different planes of one size, in their layout; planes, rows and
         // columns of the grid; the blocks, threads and shared memory that it states.
-        device.launch(&Launch { call: &*call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &*call, extents, order: StartOrder::Overlapping })
     }
 
     /// Of tiles and of what blocks compute of them.
@@ -132,8 +134,8 @@ impl Family for Temporal3dFamily {
         2..=4
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
-        let Asked { job, fused, chain, .. } = *asked;
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
+        let LaunchRequest { job, fused, chain, .. } = *asked;
         let kernel = kernel(fused, job.dtype, chain).ok_or_else(|| asked.no_chain())?;
         let [_, ny, nx] = asked.extents();
         // As the kernel demands where it is to know of the zeros around the grid.
@@ -142,10 +144,10 @@ impl Family for Temporal3dFamily {
             (dense(fused, kernel.radius), Layout { dims: 3, extents: asked.extents() });
         let prepare =
             move |device: &dyn Device| Temporal::new(device, kernel, weights.clone(), layout);
-        Ok(Kernel {
+        Ok(FamilyKernel {
             shared_bytes: kernel.shared_bytes(),
-            around: if ends_with_tiles { Around::Zeros } else { Around::FirstZeros },
-            ..Kernel::new(kernel.name, prepare)
+            around: if ends_with_tiles { HaloSupport::Zeros } else { HaloSupport::FirstZeros },
+            ..FamilyKernel::new(kernel.name, prepare)
         })
     }
 

@@ -3,14 +3,14 @@
 
 use super::dense_f64::{MMA, operand};
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Device, Launch, Memory, Order, Plane};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Device, Launch, Memory, Plane, StartOrder};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::LANES;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::ring::MAX_STAGES;
 use kernels_gpu::toeplitz1d::{
-    self, Cut, MOST_PRODUCTS, MOST_WARPS, TILE, halo, input_of_slot, output_of_row, products,
+    self, LineCut, MOST_PRODUCTS, MOST_WARPS, TILE, halo, input_of_slot, output_of_row, products,
 };
 use problem::check::seams::Seams;
 use problem::region::Region;
@@ -39,7 +39,7 @@ impl Config {
     /// The widest stages of which every multiprocessor still has one: the wider, the less of a stage is halo.
     #[must_use]
     pub fn new(nx: u32, products: usize, multiprocessors: u32) -> Self {
-        let cut = |warps: &u32| Cut::new(nx, *warps, products);
+        let cut = |warps: &u32| LineCut::new(nx, *warps, products);
         let wide = |warps: &u32| cut(warps).fits() && cut(warps).count >= multiprocessors;
         let widths = [MOST_WARPS, MOST_WARPS / 2, MOST_WARPS / 4];
         let warps = widths.into_iter().find(wide).unwrap_or(1);
@@ -62,7 +62,7 @@ fn weights(sum: &Stencil, products: usize) -> Vec<u32> {
 pub struct Toeplitz {
     kernel: Entry<toeplitz1d::Parameters>,
     operand: Memory,
-    cut: Cut,
+    cut: LineCut,
     stages: u32,
     shared_bytes: u32,
     blocks: u32,
@@ -80,7 +80,7 @@ impl Toeplitz {
         let products = products(sum.radius() as u32);
         let kernel = toeplitz1d::kernel(products).expect("a sum that reaches no farther");
         let Config { warps, stages, blocks_per_multiprocessor: most } = config;
-        let cut = Cut::new(nx, warps, products);
+        let cut = LineCut::new(nx, warps, products);
         let exclusive = exclusive_bytes(device, most);
         // Bytes with which as many blocks fit.
         let room = exclusive_bytes(device, most - 1).min(device.shared_bytes()) - 1024;
@@ -106,7 +106,7 @@ impl Pass for Toeplitz {
         let extents = Extents { blocks, threads: LANES as u32 * (cut.warps + 1), shared_bytes };
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of so
         // many products; shared memory and threads as it states.
-        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     /// Of tiles, of segments, and of stages.
@@ -141,7 +141,7 @@ impl Family for Toeplitz1dFamily {
         1..=MOST_RADIUS
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let (dtype, radius) = (asked.job.dtype, asked.fused.radius());
         if dtype != Dtype::F64 {
             return Err(Refusal::Type(format!("toeplitz1d multiplies f64, not {dtype}")));
@@ -155,14 +155,14 @@ impl Family for Toeplitz1dFamily {
             )));
         };
         let ([.., nx], sum) = (asked.extents(), asked.fused.clone());
-        let least = Cut::new(nx, 1, products);
+        let least = LineCut::new(nx, 1, products);
         let prepare = move |device: &dyn Device| {
             let config = Config::new(nx, products, device.multiprocessors());
             Toeplitz::new(device, &sum, nx, config)
         };
-        Ok(Kernel {
+        Ok(FamilyKernel {
             shared_bytes: least.shared_bytes(LEAST_STAGES),
-            ..Kernel::new(kernel.name(), prepare)
+            ..FamilyKernel::new(kernel.name(), prepare)
         })
     }
 

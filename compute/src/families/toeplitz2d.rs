@@ -3,8 +3,8 @@
 
 use super::dense_f64::operand;
 use super::occupancy::resident;
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Device, Launch, Memory, Order, Plane};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Device, Launch, Memory, Plane, StartOrder};
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::layout::Layout;
 use kernels_gpu::toeplitz2d::{
@@ -78,7 +78,7 @@ impl Pass for Toeplitz {
         };
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of so many
         // products; the blocks, threads and shared memory that it states.
-        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     /// Of tiles, of strips, and of what warps compute of them.
@@ -116,7 +116,7 @@ impl Family for Toeplitz2dFamily {
         1..=MOST_RADIUS
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let (dtype, radius) = (asked.job.dtype, asked.fused.radius().max(1));
         if dtype != Dtype::F64 {
             return Err(Refusal::Type(format!("toeplitz2d multiplies f64, not {dtype}")));
@@ -131,7 +131,10 @@ impl Family for Toeplitz2dFamily {
         let ([_, ny, nx], sum) = (asked.extents(), asked.fused.clone());
         let layout = Layout::plane_2d(ny, nx);
         let prepare = move |device: &dyn Device| Toeplitz::new(device, &sum, radius, layout);
-        Ok(Kernel { shared_bytes: shared_bytes(radius), ..Kernel::new(kernel.name(), prepare) })
+        Ok(FamilyKernel {
+            shared_bytes: shared_bytes(radius),
+            ..FamilyKernel::new(kernel.name(), prepare)
+        })
     }
 
     fn samples(&self) -> Vec<Sample> {

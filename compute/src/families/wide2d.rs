@@ -2,8 +2,8 @@
 //! Launches of the sweep of wide 2D stencils (`kernels_gpu::wide2d`).
 
 use super::occupancy::{exclusive_bytes, resident_blocks};
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
-use crate::device::{Device, Launch, Memory, Order, Plane};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
+use crate::device::{Device, Launch, Memory, Plane, StartOrder};
 use cuda_driver::{Entry, Extents};
 use cuda_mma::fragment::Element;
 use kernels_gpu::layout::Layout;
@@ -129,12 +129,12 @@ impl Pass for Wide {
         let (blocks, shared_bytes) = (self.blocks, self.shared_bytes);
         let extents = Extents { blocks, threads: self.threads, shared_bytes };
         let (tile_rows, stages) = (self.tile_rows, self.stages);
-        let launch = wide2d::Launch { grid: from.layout().grid_2d(), tile_rows, stages };
+        let launch = wide2d::Wide2dLaunch { grid: from.layout().grid_2d(), tile_rows, stages };
         let words = self.words.as_ptr();
         let call = self.kernel.with((from.origin(), to.origin_mut(), words, launch));
         // As the kernel's contract demands: two different planes of one size, in their layout; the operand of
         // this radius; shared memory and threads as it states.
-        device.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     /// Of tiles, and of their warps.
@@ -184,7 +184,7 @@ impl Family for Wide2dFamily {
         1..=7
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let (form, element) = (self.0, asked.element(self)?);
         let operand = operand(asked.fused, element).map_err(Refusal::no_layout)?;
         let radius = operand.steps as u32 / 2;
@@ -197,7 +197,7 @@ impl Family for Wide2dFamily {
         let ([_, ny, nx], config) = (asked.extents(), Config::tuned());
         let prepare = move |device: &dyn Device| Wide::of(form, device, &operand, [ny, nx], config);
         let shared_bytes = wide2d::shared_bytes(config.stages);
-        Ok(Kernel { shared_bytes, ..Kernel::new(kernel.name(), prepare) })
+        Ok(FamilyKernel { shared_bytes, ..FamilyKernel::new(kernel.name(), prepare) })
     }
 
     fn samples(&self) -> Vec<Sample> {

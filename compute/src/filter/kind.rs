@@ -5,7 +5,7 @@ use kernels_gpu::filter::numbers;
 
 /// A type of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kind(u32);
+pub struct ValueType(u32);
 
 /// Their names, as numpy has them, in the order of their numbers.
 const NAMES: [&str; 12] = [
@@ -13,7 +13,7 @@ const NAMES: [&str; 12] = [
     "bfloat16", "float32", "float64",
 ];
 
-impl Kind {
+impl ValueType {
     /// IEEE half precision.
     pub const F16: Self = Self(numbers::F16);
     /// bfloat16.

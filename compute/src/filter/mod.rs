@@ -12,18 +12,18 @@ use problem::Error;
 use tiles::filter::{Described, Filter};
 
 use self::kind::with_kind;
-use self::step::Step;
+use self::step::FilterLaunch;
 
-pub use self::kind::Kind;
+pub use self::kind::ValueType;
 
 /// A filter of arrays of some extents and types, with its tables on a device.
-pub struct OnDevice {
-    steps: Vec<Step>,
+pub struct FilterOnDevice {
+    steps: Vec<FilterLaunch>,
     /// Bytes of the array that is written.
     bytes: usize,
 }
 
-impl OnDevice {
+impl FilterOnDevice {
     /// A filter that reads arrays of the first type and writes those of the second.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl OnDevice {
     ///
     /// # Panics
     /// If there is no stage, or constants at sides differ.
-    pub fn new(device: &dyn Device, filter: &Filter, kinds: [Kind; 2]) -> Result<Self, Error> {
+    pub fn new(device: &dyn Device, filter: &Filter, kinds: [ValueType; 2]) -> Result<Self, Error> {
         let [read, written] = kinds;
         let described: Described =
             with_kind!(read, I => with_kind!(written, O => filter.described::<I, O>()));
@@ -46,7 +46,7 @@ impl OnDevice {
     /// Bytes of its tables.
     #[must_use]
     pub fn table_bytes(&self) -> usize {
-        self.steps.iter().map(Step::bytes).sum()
+        self.steps.iter().map(FilterLaunch::bytes).sum()
     }
 
     /// Bytes of the memory for values between its steps.
@@ -55,7 +55,7 @@ impl OnDevice {
         if self.steps.len() > 1 { self.bytes } else { 0 }
     }
 
-    /// Queues the filter of an array into another one, by their addresses; `between` is that of memory of [`OnDevice::between`] bytes.
+    /// Queues the filter of an array into another one, by their addresses; `between` is that of memory of [`FilterOnDevice::between`] bytes.
     ///
     /// # Errors
     /// The device refuses.

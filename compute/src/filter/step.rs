@@ -8,18 +8,18 @@ mod strips;
 use std::slice;
 
 use cuda_driver::{AnyCall, Extents, Passed};
-use devices::{Device, Launch, Memory, Order};
-use kernels_gpu::filter::boxes::{self, Boxes};
-use kernels_gpu::filter::lines::{self, Lines};
-use kernels_gpu::filter::numbers::{self, Number};
-use kernels_gpu::filter::ordered::{COLUMNS, ORDERED, Ordered, Product};
-use kernels_gpu::filter::{Counts, GROUP, OUTPUTS, Row, Source, THREADS};
+use devices::{Device, Launch, Memory, StartOrder};
+use kernels_gpu::filter::boxes::{self, BoxesLaunch};
+use kernels_gpu::filter::lines::{self, LinesLaunch};
+use kernels_gpu::filter::numbers::{self, SumType};
+use kernels_gpu::filter::ordered::{COLUMNS, ORDERED, OrderedLaunch, OrderedProduct};
+use kernels_gpu::filter::{Counts, GROUP, InputArray, OUTPUTS, RowLayout, THREADS};
 use problem::Error;
 use problem::boundary::Side;
 use tiles::filter::{self, Described, Filter, Summed, Terms};
 use transform::Tap;
 
-use super::kind::Kind;
+use super::kind::ValueType;
 use super::place::{constant, table};
 
 /// Columns of a block, the widest first.
@@ -36,14 +36,14 @@ const ANY: f64 = 1.5;
 const MOST: usize = i32::MAX as usize;
 
 /// A launch, but for its arrays.
-pub struct Step {
+pub struct FilterLaunch {
     launch: Box<dyn Fn(*const u8, *mut u8) -> Box<dyn AnyCall>>,
     extents: Extents,
     /// What the launch reads.
     tables: Vec<Memory>,
 }
 
-impl Step {
+impl FilterLaunch {
     /// Bytes of its tables.
     pub fn bytes(&self) -> usize {
         self.tables.iter().map(Memory::bytes).sum()
@@ -52,14 +52,14 @@ impl Step {
     /// Queues it.
     pub fn queue(&self, device: &dyn Device, from: *const u8, to: *mut u8) -> Result<(), Error> {
         let call = (self.launch)(from, to);
-        device.launch(&Launch { call: &*call, extents: self.extents, order: Order::After })
+        device.launch(&Launch { call: &*call, extents: self.extents, order: StartOrder::After })
     }
 }
 
 /// A way to launch a sum.
-struct Fit<L> {
+struct LaunchChoice<L> {
     launch: L,
-    row: Row,
+    row: RowLayout,
     /// Shared memory of a block, and its threads.
     bytes: u32,
     threads: u32,
@@ -68,7 +68,7 @@ struct Fit<L> {
 }
 
 /// What is known of all steps.
-struct Of<'a> {
+struct FilterContext<'a> {
     device: &'a dyn Device,
     filter: &'a Filter,
     outside: f64,
@@ -89,12 +89,12 @@ fn turned(filter: &Filter, described: &Described) -> Option<(Filter, Described)>
                 Terms::Any(taps.iter().map(tap).collect::<Option<_>>()?)
             }
             Terms::Ordered(products) => {
-                let product = |product: &filter::Product| {
+                let product = |product: &filter::OrderedProduct| {
                     let other = match product.other {
                         Some((other, sign)) => Some((turn(other)?, sign)),
                         None => None,
                     };
-                    Some(filter::Product { at: turn(product.at)?, other, ..*product })
+                    Some(filter::OrderedProduct { at: turn(product.at)?, other, ..*product })
                 };
                 Terms::Ordered(products.iter().map(product).collect::<Option<_>>()?)
             }
@@ -114,8 +114,8 @@ pub fn steps(
     device: &dyn Device,
     filter: &Filter,
     described: &Described,
-    [read, written]: [Kind; 2],
-) -> Result<Vec<Step>, Error> {
+    [read, written]: [ValueType; 2],
+) -> Result<Vec<FilterLaunch>, Error> {
     if filter.extents.iter().any(|extent| *extent > MOST) {
         return Err(too_many(&filter.extents));
     }
@@ -123,7 +123,7 @@ pub fn steps(
     if let Some((filter, described)) = turned(filter, described).filter(|_| is_wide) {
         return steps(device, &filter, &described, [read, written]);
     }
-    let of = Of { device, filter, outside: constant(&filter.sides) };
+    let of = FilterContext { device, filter, outside: constant(&filter.sides) };
     let mut all = Vec::new();
     let mut stages = &described.stages[..];
     let mut kinds = [read, written];
@@ -142,12 +142,12 @@ pub fn steps(
 }
 
 /// A type of sums, with its kernels.
-trait Sums: Number + Passed + lines::Kernels + boxes::Kernels + 'static {
+trait SumKernels: SumType + Passed + lines::LineKernels + boxes::BoxKernels + 'static {
     fn of(value: f64) -> Self;
     fn words(self) -> Vec<u32>;
 }
 
-impl Sums for f32 {
+impl SumKernels for f32 {
     fn of(value: f64) -> Self {
         value as Self
     }
@@ -157,7 +157,7 @@ impl Sums for f32 {
     }
 }
 
-impl Sums for f64 {
+impl SumKernels for f64 {
     fn of(value: f64) -> Self {
         value
     }
@@ -178,9 +178,13 @@ fn reach<'a>(offsets: impl Iterator<Item = &'a [i32; 3]> + Clone) -> Reach {
     })
 }
 
-impl Of<'_> {
+impl FilterContext<'_> {
     /// A step, and how many stages it takes.
-    fn next<V: Sums>(&self, stages: &[Summed], kinds: [Kind; 2]) -> Result<(Step, usize), Error> {
+    fn next<V: SumKernels>(
+        &self,
+        stages: &[Summed],
+        kinds: [ValueType; 2],
+    ) -> Result<(FilterLaunch, usize), Error> {
         let taps = match &stages[0].terms {
             Terms::Ordered(products) => {
                 return Ok((self.ordered(products, stages[0].divisor, kinds)?, 1));
@@ -218,8 +222,11 @@ impl Of<'_> {
         let rows = self.rows(GROUP).count();
         if rows == 0 {
             // Too many values belong together for a row of a block of the others.
-            let product =
-                |tap: &Tap| filter::Product { weight: tap.weight, at: tap.offset, other: None };
+            let product = |tap: &Tap| filter::OrderedProduct {
+                weight: tap.weight,
+                at: tap.offset,
+                other: None,
+            };
             let products: Vec<_> = taps.iter().map(product).collect();
             return Ok((self.ordered(&products, stages[0].divisor, kinds)?, 1));
         }
@@ -231,19 +238,19 @@ impl Of<'_> {
         Ok((self.boxes::<V>(taps, divisor, kinds)?, 1))
     }
 
-    fn source<V: Sums>(
+    fn source<V: SumKernels>(
         &self,
         columns: &Memory,
         rows: &Memory,
         first: i32,
-        kinds: [Kind; 2],
-    ) -> Source<V> {
+        kinds: [ValueType; 2],
+    ) -> InputArray<V> {
         let [_, _, ny, nx] = self.filter.extents;
-        Source {
+        InputArray {
             columns: columns.as_ptr(),
             rows: rows.as_ptr(),
             outside: V::of(self.outside),
-            kinds: kinds.map(|kind| numbers::Kind::of(kind.number())),
+            kinds: kinds.map(|kind| numbers::ValueType::of(kind.number())),
             ny: ny as u32,
             nx: nx as u32,
             first,
@@ -259,7 +266,7 @@ impl Of<'_> {
     }
 
     /// Rows of a block: those of the widest that is not much wider than the array, and their weights along x.
-    fn rows(&self, span: u32) -> impl Iterator<Item = Row> {
+    fn rows(&self, span: u32) -> impl Iterator<Item = RowLayout> {
         let (step, nx) = (self.filter.step as u32, self.filter.extents[3] as u32);
         let unit = OUTPUTS * step;
         let needed = nx.next_multiple_of(unit);
@@ -267,14 +274,14 @@ impl Of<'_> {
             .into_iter()
             .filter(move |width| unit <= *width)
             .map(move |width| (width / unit * unit).min(needed))
-            .map(move |tile| Row { tile, span, step })
+            .map(move |tile| RowLayout { tile, span, step })
     }
 
     /// The one that takes least, of those that fit: what blocks load and compute beside their outputs costs, and so does a
     /// multiprocessor with few warps, or a kernel of any types.
-    fn fitting<L>(&self, all: Vec<Fit<L>>) -> Option<Fit<L>> {
+    fn fitting<L>(&self, all: Vec<LaunchChoice<L>>) -> Option<LaunchChoice<L>> {
         let most = self.device.shared_bytes();
-        let cost = |Fit { row, bytes, threads, own, .. }: &Fit<L>| {
+        let cost = |LaunchChoice { row, bytes, threads, own, .. }: &LaunchChoice<L>| {
             let warps = (most / bytes * threads / 32).min(WARPS);
             let beside = f64::from(row.columns()) / f64::from(row.tile);
             let kernel = if *own { 1.0 } else { ANY };
@@ -285,17 +292,17 @@ impl Of<'_> {
     }
 
     /// Sums along lines, if a block has room for them.
-    fn lines<V: Sums>(
+    fn lines<V: SumKernels>(
         &self,
         y: Option<&Line>,
         x: Option<&Line>,
-        kinds: [Kind; 2],
-    ) -> Result<Option<Step>, Error> {
+        kinds: [ValueType; 2],
+    ) -> Result<Option<FilterLaunch>, Error> {
         let [_, _, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let span = |line: Option<&Line>| line.map_or(0, |line| padded(line.weights.len()));
         let nothing = Memory::new(0, 0, ());
-        let none = |row: Row| Lines {
-            source: Source { ny, nx, ..self.source::<V>(&nothing, &nothing, 0, kinds) },
+        let none = |row: RowLayout| LinesLaunch {
+            source: InputArray { ny, nx, ..self.source::<V>(&nothing, &nothing, 0, kinds) },
             weights: std::ptr::null(),
             divisors: [y, x].map(|line| V::of(line.map_or(1.0, |line| line.divisor))),
             span: span(y),
@@ -307,15 +314,16 @@ impl Of<'_> {
                 .map(|line| counts(line.map_or(&[], |line| slice::from_ref(&line.weights)))),
             is_aligned: 0,
         };
-        let of = |row: Row| {
+        let of = |row: RowLayout| {
             let launch = none(row);
-            let fit = |bytes| Fit { launch, row, bytes, threads: launch.threads(), own: false };
-            let own = Fit { own: true, ..fit(launch.shared_bytes::<true>(V::BYTES)) };
+            let fit =
+                |bytes| LaunchChoice { launch, row, bytes, threads: launch.threads(), own: false };
+            let own = LaunchChoice { own: true, ..fit(launch.shared_bytes::<true>(V::BYTES)) };
             let any = fit(launch.shared_bytes::<false>(V::BYTES));
             [is_own::<V>(kinds, row).then_some(own), Some(any)]
         };
         let all = self.rows(span(x)).flat_map(of).flatten().collect();
-        let Some(Fit { launch, bytes, own, .. }) = self.fitting(all) else {
+        let Some(LaunchChoice { launch, bytes, own, .. }) = self.fitting(all) else {
             return Ok(None);
         };
         let [rows, columns] = launch.tables();
@@ -330,7 +338,7 @@ impl Of<'_> {
         }
         let weights = self.device.constants("weights", &words)?;
         let source = self.source::<V>(&columns, &rows, reach(y, 1).0, kinds);
-        let launch = Lines { source, weights: weights.as_ptr(), ..launch };
+        let launch = LinesLaunch { source, weights: weights.as_ptr(), ..launch };
         let [across, down] = launch.blocks();
         let extents = Extents {
             blocks: self.blocks([across, down])?,
@@ -341,9 +349,14 @@ impl Of<'_> {
         let is_aligned = row_is_aligned(nx, launch.row.step);
         let launch = move |from: *const u8, to: *mut u8| {
             let is_aligned = u32::from(is_aligned && (to as usize).is_multiple_of(16));
-            Box::new(kernel.with((from, to, Lines { is_aligned, ..launch }))) as Box<dyn AnyCall>
+            Box::new(kernel.with((from, to, LinesLaunch { is_aligned, ..launch })))
+                as Box<dyn AnyCall>
         };
-        Ok(Some(Step { launch: Box::new(launch), extents, tables: vec![columns, rows, weights] }))
+        Ok(Some(FilterLaunch {
+            launch: Box::new(launch),
+            extents,
+            tables: vec![columns, rows, weights],
+        }))
     }
 
     /// Rows of a block, as many as give each multiprocessor its share, and not so few that most of what is loaded is beside them.
@@ -356,7 +369,12 @@ impl Of<'_> {
         ny.div_ceil(down.max(1)).max(least).min(ny.max(1)).next_multiple_of(OUTPUTS)
     }
 
-    fn boxes<V: Sums>(&self, taps: &[Tap], divisor: f64, kinds: [Kind; 2]) -> Result<Step, Error> {
+    fn boxes<V: SumKernels>(
+        &self,
+        taps: &[Tap],
+        divisor: f64,
+        kinds: [ValueType; 2],
+    ) -> Result<FilterLaunch, Error> {
         let [_, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let reach = reach(taps.iter().map(|tap| &tap.offset));
         let step = self.filter.step as i32;
@@ -369,8 +387,8 @@ impl Of<'_> {
         let nothing = Memory::new(0, 0, ());
         let all: Vec<_> = self
             .rows(padded(span))
-            .map(|row| Boxes {
-                source: Source { ny, nx, ..self.source::<V>(&nothing, &nothing, 0, kinds) },
+            .map(|row| BoxesLaunch {
+                source: InputArray { ny, nx, ..self.source::<V>(&nothing, &nothing, 0, kinds) },
                 planes: std::ptr::null(),
                 weights: std::ptr::null(),
                 divisor: V::of(divisor),
@@ -380,23 +398,25 @@ impl Of<'_> {
                 counts: counts(&dense),
                 is_aligned: 0,
             })
-            .flat_map(|launch: Boxes<V>| {
+            .flat_map(|launch: BoxesLaunch<V>| {
                 let row = launch.row;
-                let fit = |bytes| Fit { launch, row, bytes, threads: boxes::BLOCK, own: false };
-                let own = Fit { own: true, ..fit(launch.shared_bytes::<true>(V::BYTES)) };
+                let fit =
+                    |bytes| LaunchChoice { launch, row, bytes, threads: boxes::BLOCK, own: false };
+                let own = LaunchChoice { own: true, ..fit(launch.shared_bytes::<true>(V::BYTES)) };
                 let any = fit(launch.shared_bytes::<false>(V::BYTES));
                 [is_own::<V>(kinds, row).then_some(own), Some(any)]
             })
             .flatten()
             .collect();
         let fitting = self.fitting(all);
-        let Fit { launch, bytes, own, .. } = fitting.ok_or_else(|| self.too_far(&reach))?;
+        let LaunchChoice { launch, bytes, own, .. } =
+            fitting.ok_or_else(|| self.too_far(&reach))?;
         let [planes, rows, columns] = launch.tables(V::BYTES);
         let planes = self.place(0, reach[0], planes)?;
         let rows = self.place(1, reach[1], rows)?;
         let columns = self.place(2, reach[2], columns)?;
         let weights = self.device.constants("weights", &groups::<V>(&dense))?;
-        let launch = Boxes {
+        let launch = BoxesLaunch {
             source: self.source::<V>(&columns, &rows, reach[1].0, kinds),
             planes: planes.as_ptr(),
             weights: weights.as_ptr(),
@@ -412,17 +432,22 @@ impl Of<'_> {
         let is_aligned = row_is_aligned(nx, launch.row.step);
         let launch = move |from: *const u8, to: *mut u8| {
             let is_aligned = u32::from(is_aligned && (to as usize).is_multiple_of(16));
-            Box::new(kernel.with((from, to, Boxes { is_aligned, ..launch }))) as Box<dyn AnyCall>
+            Box::new(kernel.with((from, to, BoxesLaunch { is_aligned, ..launch })))
+                as Box<dyn AnyCall>
         };
-        Ok(Step { launch: Box::new(launch), extents, tables: vec![planes, rows, columns, weights] })
+        Ok(FilterLaunch {
+            launch: Box::new(launch),
+            extents,
+            tables: vec![planes, rows, columns, weights],
+        })
     }
 
     fn ordered(
         &self,
-        products: &[filter::Product],
+        products: &[filter::OrderedProduct],
         divisor: f64,
-        kinds: [Kind; 2],
-    ) -> Result<Step, Error> {
+        kinds: [ValueType; 2],
+    ) -> Result<FilterLaunch, Error> {
         let [_, nz, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let mut products = products.to_vec();
         // A block loads one plane after the other.
@@ -436,8 +461,8 @@ impl Of<'_> {
             products.iter().all(|it| it.other.is_none_or(|(other, _)| other[0] == it.at[0])),
             "pairs of one plane"
         );
-        let launch = Ordered {
-            source: Source {
+        let launch = OrderedLaunch {
+            source: InputArray {
                 ny,
                 nx,
                 ..self.source(&Memory::new(0, 0, ()), &Memory::new(0, 0, ()), 0, kinds)
@@ -448,7 +473,7 @@ impl Of<'_> {
             count: products.len() as u32,
             nz,
             spans: [reach[0].1 as u32, reach[1].1 as u32],
-            row: Row { tile: COLUMNS, span: reach[2].1 as u32 - 1, step: 1 },
+            row: RowLayout { tile: COLUMNS, span: reach[2].1 as u32 - 1, step: 1 },
         };
         if launch.shared_bytes() > self.device.shared_bytes() {
             return Err(self.too_far(&reach));
@@ -467,9 +492,13 @@ impl Of<'_> {
             words.extend([1, 2].map(|axis| from(axis, other[axis])));
             words.push(0);
         }
-        assert_eq!(words.len() * 4, size_of::<Product>() * products.len(), "as kernels read them");
+        assert_eq!(
+            words.len() * 4,
+            size_of::<OrderedProduct>() * products.len(),
+            "as kernels read them"
+        );
         let products = self.device.constants("weights", &words)?;
-        let launch = Ordered {
+        let launch = OrderedLaunch {
             source: self.source(&columns, &rows, reach[1].0, kinds),
             planes: planes.as_ptr(),
             products: products.as_ptr(),
@@ -482,7 +511,7 @@ impl Of<'_> {
             shared_bytes: launch.shared_bytes(),
         };
         let launch = move |from, to| Box::new(ORDERED.with((from, to, launch))) as Box<dyn AnyCall>;
-        Ok(Step {
+        Ok(FilterLaunch {
             launch: Box::new(launch),
             extents,
             tables: vec![planes, rows, columns, products],
@@ -543,7 +572,7 @@ impl Line {
 }
 
 /// Whether the kernel of arrays of the type of the sums takes them.
-fn is_own<V: Sums>(kinds: [Kind; 2], row: Row) -> bool {
+fn is_own<V: SumKernels>(kinds: [ValueType; 2], row: RowLayout) -> bool {
     row.is_plain() && kinds.iter().all(|kind| kind.number() == V::OWN.number)
 }
 
@@ -570,7 +599,7 @@ fn padded(count: usize) -> u32 {
 }
 
 /// Lines of weights in groups, and the masks of those that are not 0.
-fn groups<V: Sums>(lines: &[Vec<f64>]) -> Vec<u32> {
+fn groups<V: SumKernels>(lines: &[Vec<f64>]) -> Vec<u32> {
     let (mut words, mut masks) = (Vec::new(), Vec::new());
     for line in lines {
         let mut line = line.clone();

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Filters of arrays of an emulated device, beside those of arrays of this machine.
 
-use devices::{Device, Emulator, Rows};
+use devices::{Device, Emulator, MemoryRows};
 use problem::boundary::Side;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tiles::filter::{Filter, Stage, Term, Value};
 
 use super::kind::with_kind;
-use super::{Kind, OnDevice};
+use super::{FilterOnDevice, ValueType};
 
 /// Filters an array on a device.
 fn on_device<I: Value, O: Value>(
     device: &dyn Device,
     filter: &Filter,
-    kinds: [Kind; 2],
+    kinds: [ValueType; 2],
     input: &[I],
 ) -> Vec<O> {
     let bytes: &[u8] = bytemuck::cast_slice(input);
     let mut output = vec![O::zeroed(); input.len()];
     let from = device.allocate("array", bytes.len()).unwrap();
-    device.write(&from, Rows::first(bytes.len()), bytes).unwrap();
+    device.write(&from, MemoryRows::first(bytes.len()), bytes).unwrap();
     let wanted = size_of_val(&output[..]);
     let to = device.allocate("array", wanted).unwrap();
-    let prepared = OnDevice::new(device, filter, kinds).unwrap();
+    let prepared = FilterOnDevice::new(device, filter, kinds).unwrap();
     let between = device.allocate("values between", prepared.between().max(1)).unwrap();
     #[allow(unsafe_code, reason = "arrays of the device")]
     // SAFETY: both have as many values as the extents say.
@@ -31,7 +31,7 @@ fn on_device<I: Value, O: Value>(
         prepared.queue(device, [from.address(), to.address()], between.address()).unwrap();
     }
     device.wait().unwrap();
-    device.read(&to, Rows::first(wanted), bytemuck::cast_slice_mut(&mut output)).unwrap();
+    device.read(&to, MemoryRows::first(wanted), bytemuck::cast_slice_mut(&mut output)).unwrap();
     output
 }
 
@@ -163,13 +163,13 @@ fn values<V: Value>(random: &mut impl Rng, count: usize) -> Vec<V> {
 fn any_filter_is_that_of_this_machine() {
     let cases = std::env::var("FILTER_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let first = std::env::var("FILTER_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let kinds: Vec<Kind> =
-        Kind::all().filter(|kind| !["float16", "bfloat16"].contains(&kind.name())).collect();
+    let kinds: Vec<ValueType> =
+        ValueType::all().filter(|kind| !["float16", "bfloat16"].contains(&kind.name())).collect();
     for seed in first..first + cases {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let filter = drawn(&mut random);
         let pick = |random: &mut ChaCha8Rng| match random.random_range(0..3) {
-            0 => Kind::F32,
+            0 => ValueType::F32,
             _ => kinds[random.random_range(0..kinds.len())],
         };
         let kinds = [pick(&mut random), pick(&mut random)];
@@ -186,12 +186,12 @@ fn any_filter_is_that_of_this_machine() {
 /// Bytes of which each array begins at a byte of a word.
 fn bytes_on_device(filter: &Filter, input: &[u8], first: usize) -> Vec<u8> {
     let device = Emulator::new();
-    let kinds = [Kind::named("uint8").unwrap(); 2];
+    let kinds = [ValueType::named("uint8").unwrap(); 2];
     let padded = [&vec![0; first], input].concat();
     let [from, to] = [(); 2].map(|()| device.allocate("array", padded.len()).unwrap());
-    device.write(&from, Rows::first(padded.len()), &padded).unwrap();
-    device.write(&to, Rows::first(padded.len()), &padded).unwrap();
-    let prepared = OnDevice::new(&device, filter, kinds).unwrap();
+    device.write(&from, MemoryRows::first(padded.len()), &padded).unwrap();
+    device.write(&to, MemoryRows::first(padded.len()), &padded).unwrap();
+    let prepared = FilterOnDevice::new(&device, filter, kinds).unwrap();
     let addresses = [&from, &to].map(|memory| memory.address() + first as u64);
     #[allow(unsafe_code, reason = "arrays of the device")]
     // SAFETY: both have as many values as the extents say.
@@ -200,7 +200,7 @@ fn bytes_on_device(filter: &Filter, input: &[u8], first: usize) -> Vec<u8> {
     }
     device.wait().unwrap();
     let mut output = padded;
-    device.read(&to, Rows::first(output.len()), &mut output).unwrap();
+    device.read(&to, MemoryRows::first(output.len()), &mut output).unwrap();
     output.split_off(first)
 }
 
@@ -275,7 +275,7 @@ fn boxes_of_single_precision_are_those_of_this_machine() {
         let stages = vec![Stage { terms, is_line: false, divisor: 1.0 }];
         let filter = Filter { extents, step: 1, sides, stages };
         let input: Vec<f32> = values(&mut random, filter.extents.iter().product());
-        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
+        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [ValueType::F32; 2], &input);
         compare(&format!("seed {seed}"), &filter, &input, &found);
     }
 }
@@ -309,7 +309,7 @@ fn products_of_lines_of_single_precision_are_those_of_this_machine() {
         let sides = [(); 3].map(|()| all[random.random_range(0..5)]);
         let filter = Filter { extents, step: 1, sides, stages };
         let input: Vec<f32> = values(&mut random, filter.extents.iter().product());
-        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
+        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [ValueType::F32; 2], &input);
         compare(&format!("seed {seed}"), &filter, &input, &found);
     }
 }
@@ -341,7 +341,7 @@ fn infinite_values_reach_as_far_as_weights() {
         input[7 * 30 + 11] = f32::INFINITY;
         let mut expected = vec![0.0f32; 600];
         filter.run(&input, &mut expected);
-        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [Kind::F32; 2], &input);
+        let found: Vec<f32> = on_device(&Emulator::new(), &filter, [ValueType::F32; 2], &input);
         for at in 0..600 {
             assert_eq!(found[at].is_finite(), expected[at].is_finite(), "{at} of {filter:?}");
         }
@@ -359,12 +359,12 @@ fn long_lines_into_wide_values_take_two_launches() {
         };
         Stage { terms: (-150..=150).map(term).collect(), is_line: true, divisor: 301.0 }
     };
-    let kinds = [Kind::named("uint8").unwrap(), Kind::named("int64").unwrap()];
+    let kinds = [ValueType::named("uint8").unwrap(), ValueType::named("int64").unwrap()];
     let stages = vec![line(1), line(2)];
     let filter = Filter { extents: [1, 1, 23, 41], step: 1, sides: [Side::Symmetric; 3], stages };
     let input: Vec<u8> = values(&mut ChaCha8Rng::seed_from_u64(3), 23 * 41);
     let device = Emulator::new();
-    assert!(OnDevice::new(&device, &filter, kinds).unwrap().between() > 0);
+    assert!(FilterOnDevice::new(&device, &filter, kinds).unwrap().between() > 0);
     let found: Vec<i64> = on_device(&device, &filter, kinds, &input);
     compare("long lines", &filter, &input, &found);
 }
@@ -375,7 +375,7 @@ fn nothing_is_filtered_to_nothing() {
     for extents in [[1, 1, 0, 3], [1, 1, 3, 0], [0, 2, 3, 4]] {
         let stages = vec![line(&mut ChaCha8Rng::seed_from_u64(1), 2)];
         let filter = Filter { extents, step: 1, sides: [Side::Symmetric; 3], stages };
-        assert!(OnDevice::new(&Emulator::new(), &filter, [Kind::F32; 2]).is_ok());
+        assert!(FilterOnDevice::new(&Emulator::new(), &filter, [ValueType::F32; 2]).is_ok());
     }
 }
 
@@ -384,6 +384,7 @@ fn more_than_a_launch_counts_is_refused() {
     let stages = vec![line(&mut ChaCha8Rng::seed_from_u64(1), 2)];
     let filter =
         Filter { extents: [1, 1, 1, 1 << 32], step: 1, sides: [Side::Symmetric; 3], stages };
-    let error = OnDevice::new(&Emulator::new(), &filter, [Kind::F32; 2]).map(drop).unwrap_err();
+    let error =
+        FilterOnDevice::new(&Emulator::new(), &filter, [ValueType::F32; 2]).map(drop).unwrap_err();
     assert!(error.to_string().contains("part by part"), "{error}");
 }

@@ -2,7 +2,7 @@
 //! Which engine runs a job, and why.
 
 use super::here::takes_jumps;
-use super::{Candidate, Forecast, Planned, Target, by_units, cores, on_gpu};
+use super::{Candidate, Forecast, Planned, RunTarget, by_units, cores, on_gpu};
 use crate::device::DeviceInfo;
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::emulate::{self, Emulate};
@@ -92,7 +92,7 @@ pub const WORTH_A_JUMP: f64 = 2.0;
 
 /// Jumps on the GPU, where they are worth it.
 fn jumps_on_gpu(job: &Job, steps: Option<f64>) -> Option<Choice> {
-    let (steps, abilities) = (steps?, abilities(Target::here().ok()?));
+    let (steps, abilities) = (steps?, abilities(RunTarget::here().ok()?));
     fft::on_gpu::check(&abilities, job).ok()?;
     let forecast = of_jumps(&abilities, job);
     let times = steps / forecast.predicted_seconds?;
@@ -111,7 +111,7 @@ fn of_jumps(abilities: &Abilities, job: &Job) -> Forecast {
 
 /// The first candidate of all engines on the GPU, or the CPU.
 fn auto(job: &Job) -> Result<Choice, Error> {
-    let refusals = match Target::here() {
+    let refusals = match RunTarget::here() {
         Err(error) => {
             let refusal = Refusal::of(error);
             Unit::ALL.map(|unit| (unit.engine(), refusal.clone())).to_vec()
@@ -138,7 +138,7 @@ fn auto(job: &Job) -> Result<Choice, Error> {
 
 /// The first candidate of one engine on the GPU.
 fn by(unit: Unit, job: &Job) -> Result<Choice, Error> {
-    let (target, engine) = (Target::here()?, unit.engine());
+    let (target, engine) = (RunTarget::here()?, unit.engine());
     let planned = by_units(&[unit], &target, job);
     first(&planned, &target, job, "asked for".into())
         .ok_or_else(|| planned.refusal(engine).expect("it was refused").error(engine))
@@ -154,7 +154,7 @@ fn by_cpu(job: &Job) -> Result<Choice, Error> {
 fn by_fft(job: &Job) -> Result<Choice, Error> {
     fft::check(job).map_err(|refusal| refusal.error(Fft.name()))?;
     let asked = "asked for".to_owned();
-    let Ok(target) = Target::here() else {
+    let Ok(target) = RunTarget::here() else {
         return Ok(Choice::only(Fft, asked));
     };
     let abilities = abilities(target);
@@ -172,14 +172,14 @@ fn by_fft(job: &Job) -> Result<Choice, Error> {
 /// # Errors
 /// None of the kernels runs on it.
 pub fn abilities_of(gpu: Option<&DeviceInfo>) -> Result<Abilities, Error> {
-    let emulated = || Ok(Target::described(Machine::h200()));
-    gpu.map_or_else(emulated, Target::of).map(abilities)
+    let emulated = || Ok(RunTarget::described(Machine::h200()));
+    gpu.map_or_else(emulated, RunTarget::of).map(abilities)
 }
 
 /// What jumps on a GPU need to know of it.
 #[must_use]
-pub fn abilities(target: Target) -> Abilities {
-    let Target { limits, machine, .. } = &target;
+pub fn abilities(target: RunTarget) -> Abilities {
+    let RunTarget { limits, machine, .. } = &target;
     let (limits, memory_bytes) = (*limits, machine.memory_bytes);
     let copy_bytes_per_s = machine.copy_bytes_per_s;
     let step = move |job: &Job| {
@@ -195,7 +195,7 @@ pub fn abilities(target: Target) -> Abilities {
 /// What `auto` would take on an H200, in the emulator.
 fn emulated(job: &Job) -> Result<Choice, Error> {
     Emulate::check(job)?;
-    let planned = on_gpu(&Target::described(Machine::h200()), job);
+    let planned = on_gpu(&RunTarget::described(Machine::h200()), job);
     if let Some(Candidate { launches, .. }) = planned.ranked.first() {
         return Ok(Choice::only(Emulate::new(launches.clone()), "asked for".into()));
     }
@@ -220,7 +220,7 @@ fn emulated(job: &Job) -> Result<Choice, Error> {
 }
 
 /// The engine of the first candidate.
-fn first(planned: &Planned, target: &Target, job: &Job, why: String) -> Option<Choice> {
+fn first(planned: &Planned, target: &RunTarget, job: &Job, why: String) -> Option<Choice> {
     let forecast = Forecast::of_first(planned, job.steps)?;
     let Candidate { launches, .. } = planned.ranked.first()?;
     let engine = Box::new(GpuEngine::new(launches.clone()));
@@ -294,7 +294,7 @@ mod tests {
 
     /// What an H200 would take.
     fn of_h200(dtype: Dtype) -> (Planned, Choice) {
-        let target = Target::described(Machine::h200());
+        let target = RunTarget::described(Machine::h200());
         let stencil = catalogue::find("box2d1r").unwrap();
         let job = Job::new(stencil, "10240x10240".parse().unwrap(), dtype, 1001);
         let planned = on_gpu(&target, &job);
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn nothing_is_predicted_of_what_was_not_measured() {
-        let target = Target::described(Machine::h200());
+        let target = RunTarget::described(Machine::h200());
         let stencil = catalogue::find("box2d1r").unwrap();
         let job = Job::new(stencil, "1024x1024".parse().unwrap(), Dtype::F16, 8);
         let of = |kernel| {
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_choice_of_one_has_no_margin() {
-        let target = Target::described(Machine::h200());
+        let target = RunTarget::described(Machine::h200());
         let stencil = catalogue::find("box2d1r").unwrap();
         let job = Job::new(stencil, "1024x1024".parse().unwrap(), Dtype::F64, 16);
         let job = Job { kernel: Some("direct"), ..job };

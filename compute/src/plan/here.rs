@@ -2,7 +2,7 @@
 //! Plans for this machine: its GPU, if there is one, and its CPU.
 
 use super::cores::{self, Cores};
-use super::{Candidate, Forecast, Planned, Target, on_gpu};
+use super::{Candidate, Forecast, Planned, RunTarget, on_gpu};
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::fft::{self, Fft};
 use crate::engine::{Engine, Input};
@@ -14,12 +14,12 @@ use problem::{Error, Job, memory};
 /// All ways to compute a job on this machine, in the order in which `--engine auto` takes them: those on its
 /// GPU, if there is one, and then the CPU.
 #[must_use]
-pub fn on_this_machine(gpu: Result<Target, Refusal>, job: &Job) -> Planned {
+pub fn on_this_machine(gpu: Result<RunTarget, Refusal>, job: &Job) -> Planned {
     with_cores(gpu, cores::here(), job)
 }
 
 /// The plan of a job on a GPU, if there is one, and on cores of these speeds: nothing is measured.
-fn with_cores(gpu: Result<Target, Refusal>, cores: &Cores, job: &Job) -> Planned {
+fn with_cores(gpu: Result<RunTarget, Refusal>, cores: &Cores, job: &Job) -> Planned {
     let mut planned = match gpu {
         Ok(target) => on_gpu(&target, job),
         Err(refusal) => {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn with_a_gpu_the_cpu_comes_last_whatever_its_speed() {
-        let target = Target::described(Machine::h200());
+        let target = RunTarget::described(Machine::h200());
         // The fewest points, on which it is the fastest.
         let job = Job { shape: "3x4".parse().unwrap(), steps: 1, ..job() };
         let planned = on_this_machine(Ok(target), &job);

@@ -19,23 +19,23 @@ pub use choice::{Choice, WORTH_A_JUMP, abilities, abilities_of, choose, choose_w
 pub use forecast::Forecast;
 pub use here::{forecast_of_cpu, on_cores, on_this_machine};
 pub use shared::{Sharing, choose_shared};
-pub use target::Target;
+pub use target::RunTarget;
 
 use crate::engine::on_gpu as grids;
 use crate::families::{Refusal, Unit};
 use calibration::Calibration;
 use problem::{Depth, Job};
-use ways::{Refused, Search, Way};
+use ways::{RefusedFamily, Schedule, ScheduleSearch};
 
 /// All ways to compute a job on a GPU.
 #[must_use]
-pub fn on_gpu(target: &Target, job: &Job) -> Planned {
+pub fn on_gpu(target: &RunTarget, job: &Job) -> Planned {
     by_units(&Unit::ALL, target, job)
 }
 
 /// The ways of some units to compute a job on a GPU.
 #[must_use]
-pub fn by_units(units: &[Unit], target: &Target, job: &Job) -> Planned {
+pub fn by_units(units: &[Unit], target: &RunTarget, job: &Job) -> Planned {
     let machine = &target.machine;
     let mut planned = Planned::new(machine.name.clone(), machine.source.clone());
     for &unit in units {
@@ -48,7 +48,7 @@ pub fn by_units(units: &[Unit], target: &Target, job: &Job) -> Planned {
         {
             planned.reject(engine, Refusal::Family);
         } else {
-            planned.add(Search { unit, limits: target.limits, machine }, job);
+            planned.add(ScheduleSearch { unit, limits: target.limits, machine }, job);
         }
     }
     planned.sort();
@@ -68,13 +68,13 @@ impl Planned {
     }
 
     /// The ways of one unit.
-    fn add(&mut self, search: Search, job: &Job) {
+    fn add(&mut self, search: ScheduleSearch, job: &Job) {
         let found = search.candidates(job);
-        for Way { launches, seconds_per_step } in found.ranked {
+        for Schedule { launches, seconds_per_step } in found.ranked {
             self.ranked.push(Candidate::of_launches(job, launches, seconds_per_step));
         }
         let engine = search.unit.engine();
-        for Refused { family, fuse, chain, refusal } in found.rejected {
+        for RefusedFamily { family, fuse, chain, refusal } in found.rejected {
             let kernel = Some(family.to_string());
             self.rejected.push(Rejected { engine, kernel, fuse, chain, refusal });
         }

@@ -5,14 +5,14 @@
 mod jumps;
 
 use super::choice::{self, Choice};
-use super::{Candidate, Forecast, Planned, Target, by_units, on_gpu};
+use super::{Candidate, Forecast, Planned, RunTarget, by_units, on_gpu};
 use crate::device::Limits;
 use crate::engine::cpu::{self, Cpu};
 use crate::engine::{Engine, EngineRequest, emulate};
 use crate::families::{Proposal, Unit};
-use crate::ranks::engine::{Exchange, PartSweep, RankedEngine, Ranks, Rhythm};
-use crate::ranks::part::Part;
-use crate::ranks::{By, Carrier, Launched, Partition, With, propose};
+use crate::ranks::engine::{Exchange, ExchangeInterval, PartSweep, RankedEngine, Ranks};
+use crate::ranks::part::RankPart;
+use crate::ranks::{Carrier, GpuStepping, Launched, Partition, RankEngine, propose};
 use problem::boundary::Side;
 use problem::{Depth, Error, Job, Shape};
 use transform::machine::Machine;
@@ -71,9 +71,9 @@ impl Sharing {
     /// The choice of an engine whose parts may end anywhere.
     fn anywhere(
         &self,
-        (name, with): (&'static str, With),
+        (name, with): (&'static str, RankEngine),
         partition: Partition,
-        rhythm: Rhythm,
+        rhythm: ExchangeInterval,
         why: String,
     ) -> Choice {
         let (ranks, units, describer) = (self.ranks.clone(), [1; 3], choice::abilities_of as _);
@@ -86,7 +86,7 @@ impl Sharing {
         &self,
         planned: &Planned,
         (job, limits): (&Job, Limits),
-        with: impl Fn(By) -> With,
+        with: impl Fn(GpuStepping) -> RankEngine,
     ) -> Result<Option<RankedEngine>, Error> {
         let partition = self.partition(job.shape, UNITS)?;
         let mut refused = None;
@@ -96,7 +96,7 @@ impl Sharing {
                 Ok(Shared { launched, rhythm }) => {
                     return Ok(Some(RankedEngine {
                         name: candidate.engine,
-                        with: with(By::Launches(launched)),
+                        with: with(GpuStepping::Launches(launched)),
                         ranks: self.ranks.clone(),
                         partition,
                         units: UNITS,
@@ -116,7 +116,7 @@ pub(super) struct Shared {
     /// Its launches, for each part to be proposed again.
     pub launched: Vec<Launched>,
     /// When ghosts are exchanged.
-    pub rhythm: Rhythm,
+    pub rhythm: ExchangeInterval,
 }
 
 /// How the parts share a candidate that each of them can take, with the best rhythm or the one that is asked for.
@@ -160,7 +160,7 @@ fn takes_all(
     let reach = job.stencil.radii().map(|radius| radius * period);
     let mut seen: Vec<Job> = Vec::new();
     for rank in 0..partition.ranks() {
-        let part = Part::new(partition, rank, &job.boundary, reach, UNITS);
+        let part = RankPart::new(partition, rank, &job.boundary, reach, UNITS);
         let boundary = part.boundary(&job.boundary, Side::Open);
         let own = Job { shape: part.shape()?, boundary, steps: period, ..job.clone() };
         if !seen.contains(&own) {
@@ -189,7 +189,7 @@ pub fn choose_shared(
         EngineRequest::Sparse => among(&[Unit::SparseTensorCores]),
         EngineRequest::Dense => among(&[Unit::DenseTensorCores]),
         EngineRequest::Cuda => among(&[Unit::CudaCores]),
-        EngineRequest::Auto => match Target::here() {
+        EngineRequest::Auto => match RunTarget::here() {
             Ok(_) => among(&Unit::ALL),
             Err(error) if sharing.devices.is_some() => Err(error),
             Err(_) => by_cpu(job, sharing),
@@ -202,17 +202,17 @@ fn by_cpu(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     let partition = sharing.partition(job.shape, [1; 3])?;
     let asked = (sharing.period, sharing.edges);
     let rhythm = Exchange::of_cpu(job).rhythm(&PartSweep::of(job), &partition, asked);
-    Ok(sharing.anywhere((Cpu.name(), With::Cpu), partition, rhythm, "asked for".into()))
+    Ok(sharing.anywhere((Cpu.name(), RankEngine::Cpu), partition, rhythm, "asked for".into()))
 }
 
 fn by_gpus(units: &[Unit], job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
-    let mut target = Target::here()?;
+    let mut target = RunTarget::here()?;
     // Together they have so much.
     target.machine.memory_bytes *= sharing.ranks.count() as u64;
     let planned = by_units(units, &target, job);
     let with = |by| {
         let (devices, carrier) = (sharing.devices.clone(), sharing.carrier);
-        With::Gpu { by, devices, carrier }
+        RankEngine::Gpu { by, devices, carrier }
     };
     let Some(engine) = sharing.on_devices(&planned, (job, target.limits), with)? else {
         let engine = units[0].engine();
@@ -225,8 +225,8 @@ fn by_gpus(units: &[Unit], job: &Job, sharing: &Sharing) -> Result<Choice, Error
 
 fn emulated(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     emulate::Emulate::check(job)?;
-    let planned = on_gpu(&Target::described(Machine::h200()), job);
-    let engine = sharing.on_devices(&planned, (job, Limits::H200), With::Emulated)?;
+    let planned = on_gpu(&RunTarget::described(Machine::h200()), job);
+    let engine = sharing.on_devices(&planned, (job, Limits::H200), RankEngine::Emulated)?;
     match engine {
         Some(engine) => {
             Ok(Choice::only(RankedEngine { name: emulate::NAME, ..engine }, "asked for".into()))

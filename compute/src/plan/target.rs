@@ -4,7 +4,7 @@
 use crate::device::{DeviceInfo, Gpu, Limits, measure, probe};
 use cuda_chip::Chip;
 use files::io::Output;
-use files::io::machine::{self, Described};
+use files::io::machine::{self, DescribedGpu};
 use problem::Error;
 use std::path::Path;
 use std::sync::Once;
@@ -13,7 +13,7 @@ use transform::machine::Machine;
 
 /// Where a job is to run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Target {
+pub struct RunTarget {
     /// The GPU's speeds, and where they come from.
     pub machine: Machine,
     /// The GPU's limits.
@@ -24,7 +24,7 @@ pub struct Target {
     pub stale_speeds: Option<String>,
 }
 
-impl Target {
+impl RunTarget {
     /// A GPU that is only described: it takes the newest kernels that would run on it.
     #[must_use]
     pub fn described(machine: Machine) -> Self {
@@ -78,7 +78,7 @@ fn on_this_gpu() -> Result<Machine, Error> {
 /// Whether nobody described a GPU, and nobody measured it into a file with its driver. What else the file may be is for its
 /// owner to mend.
 fn is_unknown(gpu: &DeviceInfo, path: &Path) -> bool {
-    let of_another_driver = |described: &Described| {
+    let of_another_driver = |described: &DescribedGpu| {
         let driver = described.driver.as_ref();
         described.machine.name == gpu.name && driver.is_some_and(|it| *it != gpu.driver_version)
     };
@@ -104,7 +104,7 @@ fn measure_into(
         .map_err(|source| Error::Write { path: folder.to_owned(), source })?;
     let output = Output::new(path)?;
     let driver = Some(driver.to_owned());
-    machine::write(&output, &Described { machine: measure()?, driver })
+    machine::write(&output, &DescribedGpu { machine: measure()?, driver })
 }
 
 /// The speeds of a GPU that were measured into a file, if there is one.
@@ -112,7 +112,7 @@ fn measure_into(
 /// # Errors
 /// Why they are not taken.
 fn measured(gpu: &DeviceInfo, path: &Path) -> Result<Option<Machine>, String> {
-    let Described { machine, driver } = match machine::read(path) {
+    let DescribedGpu { machine, driver } = match machine::read(path) {
         Ok(described) => described,
         Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(None);
@@ -173,7 +173,7 @@ mod tests {
         let path = folder.path().join("gpu.json");
         assert_eq!(measured(&h200("13.0"), &path), Ok(None));
         let write = |machine: Machine, driver: Option<&str>| {
-            let described = Described { machine, driver: driver.map(str::to_owned) };
+            let described = DescribedGpu { machine, driver: driver.map(str::to_owned) };
             machine::write(&Output::new(&path).unwrap(), &described).unwrap();
         };
         let slower = Machine { copy_bytes_per_s: 3.9e12, ..Machine::h200() };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Values of boxes as they lie in memory: out of whole grids, into what a part holds.
 
-use super::part::{Part, common, shifted};
+use super::part::{RankPart, common, shifted};
 use problem::region::Region;
 use problem::{Grid, with_values};
 
 /// The values of all that a part holds, as they lie in memory.
-pub fn held(grid: &Grid, part: &Part) -> Vec<u8> {
+pub fn held(grid: &Grid, part: &RankPart) -> Vec<u8> {
     let bytes = grid.dtype().bytes();
     let mut result = vec![0; part.held.points() * bytes];
     with_values!(&grid.values, values => {

@@ -5,9 +5,11 @@
 //! exchange asks now and then whether all are well, and aborts NCCL if not; and no more exchanges are queued than the
 //! driver takes without waiting itself.
 
-use super::parcel::{Carry, Parcel};
-use super::post::{Post, receive_ghosts, send_ghosts};
-use crate::device::{Device, Link, Memory, Nccl, Stamp, Watch, nccl_id, nccl_version, wait_until};
+use super::parcel::{Parcel, ParcelCarrier};
+use super::post::{Messenger, receive_ghosts, send_ghosts};
+use crate::device::{
+    Device, Link, Memory, Nccl, TimedPoint, Watch, nccl_id, nccl_version, wait_until,
+};
 use problem::Error;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -21,18 +23,18 @@ const QUEUED: usize = 2;
 const GRACE: Duration = Duration::from_secs(2);
 
 /// NCCL, until a rank is known to have failed.
-type Shared = Rc<RefCell<Option<Nccl>>>;
+type SharedNccl = Rc<RefCell<Option<Nccl>>>;
 
 /// NCCL on all ranks.
-pub struct ByNccl {
-    nccl: Shared,
+pub struct NcclCarrier {
+    nccl: SharedNccl,
     watch: Watch,
     /// The ends of the last exchanges.
-    queued: VecDeque<Stamp>,
+    queued: VecDeque<TimedPoint>,
     version: String,
 }
 
-impl ByNccl {
+impl NcclCarrier {
     /// Joins all ranks, all of which have to come here, and connects those that have parcels for each other. From now on the
     /// devices, on whose streams others' work is waited for, wait in vain for nobody.
     ///
@@ -40,7 +42,7 @@ impl ByNccl {
     /// NCCL refuses, or another rank has failed.
     pub fn new(
         link: Link,
-        post: &Rc<dyn Post>,
+        post: &Rc<dyn Messenger>,
         devices: &[Rc<dyn Device>],
         sends: &[Parcel],
         receives: &[Parcel],
@@ -69,7 +71,7 @@ impl ByNccl {
     ///
     /// # Errors
     /// Another rank has failed.
-    pub fn is_there(post: &dyn Post) -> Result<bool, Error> {
+    pub fn is_there(post: &dyn Messenger) -> Result<bool, Error> {
         let own = [u8::from(nccl_version().is_ok())];
         if post.rank() > 0 {
             send_ghosts(post, 0, own.to_vec())?;
@@ -86,7 +88,7 @@ impl ByNccl {
 
 /// Looks whether all ranks and NCCL are well. If not, it aborts NCCL, so that what is queued ends: memory is given back no
 /// sooner.
-fn watch(post: Rc<dyn Post>, nccl: Shared) -> Watch {
+fn watch(post: Rc<dyn Messenger>, nccl: SharedNccl) -> Watch {
     Rc::new(move || {
         let of_nccl = || nccl.borrow().as_ref().map_or(Ok(()), Nccl::check);
         let found = post.check().and_then(|()| of_nccl().map_err(|error| reason(&*post, error)));
@@ -98,7 +100,7 @@ fn watch(post: Rc<dyn Post>, nccl: Shared) -> Watch {
 }
 
 /// Ends what is queued.
-fn abort(nccl: &Shared) {
+fn abort(nccl: &SharedNccl) {
     if let Some(nccl) = nccl.take() {
         // A failure matters more than what NCCL cannot give back.
         let _ = nccl.abort();
@@ -106,7 +108,7 @@ fn abort(nccl: &Shared) {
 }
 
 /// Which rank NCCL failed for, if that gets known.
-fn reason(post: &dyn Post, error: Error) -> Error {
+fn reason(post: &dyn Messenger, error: Error) -> Error {
     let start = Instant::now();
     while start.elapsed() < GRACE {
         if let Err(known) = post.check() {
@@ -117,7 +119,7 @@ fn reason(post: &dyn Post, error: Error) -> Error {
     error
 }
 
-impl Drop for ByNccl {
+impl Drop for NcclCarrier {
     fn drop(&mut self) {
         // Of a rank that fails itself: nobody answers what it has queued.
         if !self.queued.iter().all(|end| end.is_passed().unwrap_or(false)) {
@@ -126,7 +128,7 @@ impl Drop for ByNccl {
     }
 }
 
-impl Carry for ByNccl {
+impl ParcelCarrier for NcclCarrier {
     fn describe(&self) -> String {
         format!("NCCL {}", self.version)
     }

@@ -6,63 +6,64 @@
 //! halves, used in turns. Before a giver writes a half again it waits for the taker to have unpacked it; that the taker has
 //! queued that is known from its message of the turn between.
 
-use super::parcel::{Carry, Parcel};
-use super::post::{Post, receive_ghosts, send_ghosts};
-use crate::device::{FarMark, FarMemory, Link, Mark};
+use super::parcel::{Parcel, ParcelCarrier};
+use super::post::{Messenger, receive_ghosts, send_ghosts};
+use crate::device::{Link, RemoteMemory, RemoteSyncPoint, SyncPoint};
 use problem::Error;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::rc::Rc;
 
 /// What a taker tells a giver once.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct Taker {
-    halves: [FarMemory; 2],
+struct PeerTarget {
+    halves: [RemoteMemory; 2],
     /// Where each half has been unpacked.
-    unpacked: [FarMark; 2],
+    unpacked: [RemoteSyncPoint; 2],
 }
 
 /// Copies between GPUs of one process.
-pub struct ByPeer {
+pub struct PeerCarrier {
     /// The stream of edges.
     giving: Link,
     /// The stream of launches.
     taking: Link,
-    post: Rc<dyn Post>,
-    takers: Vec<Taker>,
+    post: Rc<dyn Messenger>,
+    takers: Vec<PeerTarget>,
     /// Of all parcels of a turn that are given.
-    given: [Mark; 2],
+    given: [SyncPoint; 2],
     /// Of each parcel that is taken, the marks that its giver sets, one for each half.
-    givers: Vec<[FarMark; 2]>,
+    givers: Vec<[RemoteSyncPoint; 2]>,
     /// Of all parcels of a turn that are taken.
-    unpacked: [Mark; 2],
+    unpacked: [SyncPoint; 2],
     turn: usize,
     /// Whether all copies go straight.
     direct: bool,
 }
 
-impl ByPeer {
+impl PeerCarrier {
     /// Makes itself known to the ranks that parcels are exchanged with.
     ///
     /// # Errors
     /// The driver refuses, or another rank has failed.
     pub fn new(
         [mut giving, taking]: [Link; 2],
-        post: Rc<dyn Post>,
+        post: Rc<dyn Messenger>,
         sends: &[Parcel],
         receives: &[Parcel],
     ) -> Result<Self, Error> {
         let marks = || Ok::<_, Error>([taking.mark()?, taking.mark()?]);
         let (given, unpacked) = (marks()?, marks()?);
-        let far = |marks: &[Mark; 2]| marks.each_ref().map(Mark::far);
+        let far = |marks: &[SyncPoint; 2]| marks.each_ref().map(SyncPoint::far);
         for parcel in receives {
             let half = |half| taking.name(&parcel.memory, parcel.half(half), parcel.bytes);
-            let taker = Taker { halves: [half(0), half(1)], unpacked: far(&unpacked) };
+            let taker = PeerTarget { halves: [half(0), half(1)], unpacked: far(&unpacked) };
             send_ghosts(&*post, parcel.with, write(&taker))?;
         }
         for parcel in sends {
             send_ghosts(&*post, parcel.with, write(&far(&given)))?;
         }
-        let read = |parcel: &Parcel| read::<Taker>(&receive_ghosts(&*post, parcel.with)?, parcel);
+        let read =
+            |parcel: &Parcel| read::<PeerTarget>(&receive_ghosts(&*post, parcel.with)?, parcel);
         let takers = sends.iter().map(read).collect::<Result<Vec<_>, Error>>()?;
         let read = |parcel: &Parcel| self::read(&receive_ghosts(&*post, parcel.with)?, parcel);
         let givers = receives.iter().map(read).collect::<Result<Vec<_>, Error>>()?;
@@ -82,7 +83,7 @@ fn read<T: DeserializeOwned>(bytes: &[u8], parcel: &Parcel) -> Result<T, Error> 
     serde_json::from_slice(bytes).map_err(|_| Error::Gone { rank: parcel.with })
 }
 
-impl Carry for ByPeer {
+impl ParcelCarrier for PeerCarrier {
     fn describe(&self) -> String {
         let how = if self.direct {
             "copies between GPUs"

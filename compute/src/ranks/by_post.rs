@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parcels go through this machine's memory, as messages: where devices cannot reach each other.
 
-use super::parcel::{Carry, Parcel};
-use super::post::{Post, receive_ghosts, send_ghosts};
-use crate::device::{Device, Rows};
+use super::parcel::{Parcel, ParcelCarrier};
+use super::post::{Messenger, receive_ghosts, send_ghosts};
+use crate::device::{Device, MemoryRows};
 use problem::Error;
 use std::rc::Rc;
 
 /// Parcels as messages.
-pub struct ByPost {
-    post: Rc<dyn Post>,
+pub struct MessageCarrier {
+    post: Rc<dyn Messenger>,
     /// The device, or the stream of edges, that what is sent is queued on.
     device: Rc<dyn Device>,
 }
 
-impl ByPost {
+impl MessageCarrier {
     /// Of a device, or a stream of it, that what is sent is queued on.
-    pub fn new(post: Rc<dyn Post>, device: Rc<dyn Device>) -> Self {
+    pub fn new(post: Rc<dyn Messenger>, device: Rc<dyn Device>) -> Self {
         Self { post, device }
     }
 }
 
-impl Carry for ByPost {
+impl ParcelCarrier for MessageCarrier {
     fn describe(&self) -> String {
         "messages through this machine's memory".into()
     }
@@ -36,12 +36,12 @@ impl Carry for ByPost {
         device.wait()?;
         for Parcel { with, memory, bytes } in sends {
             let mut message = vec![0; *bytes];
-            device.read(memory, Rows::first(*bytes), &mut message)?;
+            device.read(memory, MemoryRows::first(*bytes), &mut message)?;
             send_ghosts(&*self.post, *with, message)?;
         }
         for Parcel { with, memory, bytes } in receives {
             let message = receive_ghosts(&*self.post, *with)?;
-            device.write(memory, Rows::first(*bytes), &message)?;
+            device.write(memory, MemoryRows::first(*bytes), &message)?;
         }
         Ok(0)
     }

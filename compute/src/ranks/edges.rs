@@ -4,7 +4,7 @@
 
 use super::parcel::{Packed, Parcel};
 use crate::device::{Device, Packing, Plane};
-use crate::families::{Fields, Part as Launch};
+use crate::families::{AdvanceLaunch as Launch, Fields};
 use problem::boundary::Side;
 use problem::region::Region;
 use problem::{Boundary, Error, Job, Shape};
@@ -88,14 +88,14 @@ impl Prepared {
 }
 
 /// All bands of a part, for launches of so many steps.
-pub struct Edges {
+pub struct EdgeBands {
     device: Rc<dyn Device>,
     steps: usize,
     /// Of each parcel the band of each box, with the box in its coordinates and where it goes in the parcel.
     bands: Vec<Vec<(Prepared, Region, usize)>>,
 }
 
-impl Edges {
+impl EdgeBands {
     /// The bands of the boxes of all parcels, each made by `prepare`.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 
 use super::member::{Member, of_sum, serve};
 use super::partition::Partition;
-use super::post::Post;
-use super::setup::{By, Setup, With};
+use super::post::Messenger;
+use super::setup::{GpuStepping, RankEngine, Setup};
 use super::team::Team;
 use super::threads::Threads;
 use crate::engine::fft::on_gpu::Describer;
@@ -19,7 +19,7 @@ pub enum Ranks {
     /// So many threads of this process, each with a device of its own or a share of the cores.
     Threads(usize),
     /// Processes, of which this is rank 0.
-    Processes(Rc<dyn Post>),
+    Processes(Rc<dyn Messenger>),
 }
 
 impl Ranks {
@@ -36,21 +36,21 @@ impl Ranks {
     /// told first.
     pub fn start(
         &self,
-        make: impl Fn(&[u8], &Rc<dyn Post>) -> Result<Member<dyn Session>, Error>
+        make: impl Fn(&[u8], &Rc<dyn Messenger>) -> Result<Member<dyn Session>, Error>
         + Clone
         + Send
         + 'static,
-    ) -> (Rc<dyn Post>, Vec<JoinHandle<()>>) {
+    ) -> (Rc<dyn Messenger>, Vec<JoinHandle<()>>) {
         let count = match self {
             Self::Processes(post) => return (Rc::clone(post), Vec::new()),
             Self::Threads(count) => *count,
         };
         let mut ends = Threads::new(count).into_iter();
-        let own: Rc<dyn Post> = Rc::new(ends.next().expect("at least one rank"));
+        let own: Rc<dyn Messenger> = Rc::new(ends.next().expect("at least one rank"));
         let run = |end: Threads| {
             let (name, make) = (format!("rank {}", end.rank()), make.clone());
             let serve = move || {
-                let post: Rc<dyn Post> = Rc::new(end);
+                let post: Rc<dyn Messenger> = Rc::new(end);
                 // Rank 0 has been told what it failed with.
                 let _ = serve(&post, &make);
             };
@@ -65,7 +65,7 @@ pub struct RankedEngine {
     /// The engine's name.
     pub name: &'static str,
     /// What each rank computes with.
-    pub with: With,
+    pub with: RankEngine,
     /// Who they are.
     pub ranks: Ranks,
     /// How the grid is cut.
@@ -73,7 +73,7 @@ pub struct RankedEngine {
     /// Cuts and the ends of ghosts lie at multiples of these.
     pub units: [usize; 3],
     /// When ghosts are exchanged.
-    pub rhythm: Rhythm,
+    pub rhythm: ExchangeInterval,
     /// Says what each rank's GPU has and does, where ranks jump: the planner knows, which is above this module.
     pub describer: Describer,
 }
@@ -90,12 +90,12 @@ pub struct Exchange {
     /// Launches between exchanges, at most.
     most: usize,
     /// Where edges can be computed first.
-    edges: Option<Edges>,
+    edges: Option<EdgeCost>,
 }
 
 /// What it costs instead where edges are computed first.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Edges {
+struct EdgeCost {
     /// However little is exchanged.
     latency: f64,
     /// Ends of what is computed lie at multiples of these.
@@ -107,7 +107,7 @@ const THIN: f64 = 2.5;
 
 /// How exchanges are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rhythm {
+pub struct ExchangeInterval {
     /// Steps between two of them: whole launches.
     pub period: usize,
     /// Whether edges are computed first.
@@ -145,7 +145,7 @@ impl Exchange {
     /// until it ends; that is worth it only where what carries points is slower.
     #[must_use]
     pub fn of_gpu(launch: usize, units: [usize; 3]) -> Self {
-        let edges = Some(Edges { latency: 2e8, units });
+        let edges = Some(EdgeCost { latency: 2e8, units });
         Self { launch, latency: 5e7, byte: 10.0, most: 64, edges }
     }
 
@@ -175,13 +175,13 @@ impl Exchange {
         sweep: &PartSweep,
         partition: &Partition,
         (period, edges): (Option<usize>, Option<bool>),
-    ) -> Rhythm {
+    ) -> ExchangeInterval {
         let needed = sweep.steps.div_ceil(self.launch).clamp(1, self.most);
         let launches = match period {
             Some(steps) => steps.div_ceil(self.launch).max(1)..=steps.div_ceil(self.launch).max(1),
             None => 1..=needed,
         };
-        let own = Share::new(sweep, partition, self.launch);
+        let own = CutShare::new(sweep, partition, self.launch);
         let ways = launches.flat_map(|launches| {
             let with = self.edges.filter(|_| edges != Some(false)).map(|with| {
                 let (band, part) = (own.edges(launches, with.units), own.part_bytes);
@@ -199,19 +199,19 @@ impl Exchange {
         };
         let best = ways.min_by(|a, b| cost(a).total_cmp(&cost(b)));
         let (launches, edges, _) = best.expect("one launch at least");
-        Rhythm { period: launches.saturating_mul(self.launch), edges }
+        ExchangeInterval { period: launches.saturating_mul(self.launch), edges }
     }
 }
 
 /// What of a part lies near its cuts.
-struct Share {
+struct CutShare {
     part_points: f64,
     part_bytes: f64,
     /// Of each axis (z, y, x) that is cut: sides with neighbours, points that a launch reaches and that the part has.
     axes: Vec<(usize, f64, f64, f64)>,
 }
 
-impl Share {
+impl CutShare {
     fn new(sweep: &PartSweep, partition: &Partition, launch: usize) -> Self {
         let counts = partition.counts();
         let axes = (0..3).filter(|&axis| counts[axis] > 1).map(|axis| {
@@ -248,12 +248,13 @@ impl Engine for RankedEngine {
     fn host_bytes(&self, job: &Job, input: Input) -> u128 {
         // The bytes of the whole grid: ghosts are few.
         let whole = match self.with {
-            With::Cpu => crate::engine::cpu::Cpu.host_bytes(job, input),
-            With::Fft => fft::Fft.host_bytes(job, input),
-            With::Emulated(By::Jumps) | With::Gpu { by: By::Jumps, .. } => {
+            RankEngine::Cpu => crate::engine::cpu::Cpu.host_bytes(job, input),
+            RankEngine::Fft => fft::Fft.host_bytes(job, input),
+            RankEngine::Emulated(GpuStepping::Jumps)
+            | RankEngine::Gpu { by: GpuStepping::Jumps, .. } => {
                 fft::on_gpu::host_bytes_at_most(job, self.rhythm.period)
             }
-            With::Emulated(_) | With::Gpu { .. } => 0,
+            RankEngine::Emulated(_) | RankEngine::Gpu { .. } => 0,
         };
         match self.ranks {
             Ranks::Threads(_) => whole,
@@ -264,10 +265,10 @@ impl Engine for RankedEngine {
     fn prepare(&self, job: &Job) -> Result<Box<dyn SumSession>, Error> {
         let Self { partition, units, with, describer, .. } = self;
         let describer = *describer;
-        let Rhythm { period, edges } = self.rhythm;
+        let ExchangeInterval { period, edges } = self.rhythm;
         let setup = Setup::new(job, partition, *units, period, with.clone());
         let setup = setup.with_edges(edges);
-        let make = move |message: &[u8], post: &Rc<dyn Post>| of_sum(message, post, describer);
+        let make = move |message: &[u8], post: &Rc<dyn Messenger>| of_sum(message, post, describer);
         let (post, threads) = self.ranks.start(make);
         Ok(Box::new(Team::of_sum(&setup, post, threads, describer)?))
     }

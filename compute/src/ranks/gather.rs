@@ -8,26 +8,26 @@ use std::rc::Rc;
 
 use super::boxes::{held, put};
 use super::ghosted::{from_bytes, to_bytes};
-use super::part::Part;
-use super::post::{Post, receive_ghosts, send_ghosts};
+use super::part::RankPart;
+use super::post::{Messenger, receive_ghosts, send_ghosts};
 use problem::region::Region;
 use problem::{Error, Grid, Shape, Values};
 
 /// What gathers arrays on a rank.
 pub struct Gather {
-    post: Rc<dyn Post>,
+    post: Rc<dyn Messenger>,
     /// By rank.
-    parts: Vec<Part>,
+    parts: Vec<RankPart>,
 }
 
 impl Gather {
     /// Of the rank at this end of the post, with the parts of all ranks.
     #[must_use]
-    pub fn new(post: &Rc<dyn Post>, parts: &[Part]) -> Self {
+    pub fn new(post: &Rc<dyn Messenger>, parts: &[RankPart]) -> Self {
         Self { post: Rc::clone(post), parts: parts.to_vec() }
     }
 
-    fn part(&self) -> &Part {
+    fn part(&self) -> &RankPart {
         &self.parts[self.post.rank()]
     }
 

@@ -3,13 +3,13 @@
 //! this machine's memory.
 
 use super::halo::{Transfer, Transfers};
-use super::post::{Post, receive_ghosts, send_ghosts};
+use super::post::{Messenger, receive_ghosts, send_ghosts};
 use crate::engine::{Session, State, SumSession};
 use problem::check::seams::Seams;
 use problem::region::Region;
 use problem::values::{Element, Values};
 use problem::{
-    Arithmetic, Clock, Dtype, Error, Grid, Jump, Jumped, Shape, with_dtype, with_values,
+    Arithmetic, Clock, Dtype, Error, Grid, JumpReport, Jumped, Shape, with_dtype, with_values,
 };
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// How ghosts get right: from whom, of which arrays, and how often.
 pub struct Exchange {
     /// What carries them.
-    pub post: Rc<dyn Post>,
+    pub post: Rc<dyn Messenger>,
     /// The boxes that come and go.
     pub transfers: Transfers,
     /// The arrays whose ghosts are read.
@@ -210,7 +210,7 @@ impl SumSession for Ghosted<dyn SumSession> {
         self.inner.chain()
     }
 
-    fn jump(&self) -> Option<Jump> {
+    fn jump(&self) -> Option<JumpReport> {
         self.inner.jump()
     }
 

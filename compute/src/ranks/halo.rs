@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whose points a rank's ghosts are copies of: boxes, one for each rank and each copy of the grid that they lie in.
 
-use super::part::{Part, common, shifted};
+use super::part::{RankPart, common, shifted};
 use super::partition::Partition;
 use problem::region::Region;
 
@@ -29,7 +29,7 @@ impl Transfers {
     /// What a rank exchanges of one array, given everybody's parts. A transfer that begins and ends with the rank itself is in
     /// both lists.
     #[must_use]
-    pub fn new(partition: &Partition, parts: &[Part], rank: usize) -> Self {
+    pub fn new(partition: &Partition, parts: &[RankPart], rank: usize) -> Self {
         Self::of_arrays(partition, parts, rank, &|_, _| vec![0])
     }
 
@@ -40,9 +40,9 @@ impl Transfers {
     #[must_use]
     pub fn of_arrays(
         partition: &Partition,
-        parts: &[Part],
+        parts: &[RankPart],
         rank: usize,
-        read: &dyn Fn(&Part, Region) -> Vec<usize>,
+        read: &dyn Fn(&RankPart, Region) -> Vec<usize>,
     ) -> Self {
         let mine = &parts[rank];
         let receives = (0..partition.ranks()).flat_map(|from| {
@@ -85,7 +85,7 @@ fn answer(these: &[Transfer], others: &mut [Transfer]) {
 /// The boxes of another's own points of which a part holds copies: in the whole grid, and as the part holds them.
 fn between(
     partition: &Partition,
-    part: &Part,
+    part: &RankPart,
     from: usize,
 ) -> impl Iterator<Item = (Region, Region)> {
     let (own, rank, held) = (partition.own(from), part.rank, part.held);
@@ -115,8 +115,8 @@ mod tests {
             let shape: Shape = size.parse().unwrap();
             let partition = Partition::new(shape, counts, [1; 3]).unwrap();
             let boundary = Boundary::parse(boundary, shape.dims()).unwrap();
-            let part = |rank| Part::new(&partition, rank, &boundary, reach, [1; 3]);
-            let parts: Vec<Part> = (0..partition.ranks()).map(part).collect();
+            let part = |rank| RankPart::new(&partition, rank, &boundary, reach, [1; 3]);
+            let parts: Vec<RankPart> = (0..partition.ranks()).map(part).collect();
             let all: Vec<_> =
                 (0..parts.len()).map(|rank| Transfers::new(&partition, &parts, rank)).collect();
             for part in &parts {

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The session of a rank's part.
 
-use super::by_nccl::ByNccl;
-use super::by_peer::ByPeer;
-use super::by_post::ByPost;
-use super::edges::{Band, Edges, Prepared};
+use super::by_nccl::NcclCarrier;
+use super::by_peer::PeerCarrier;
+use super::by_post::MessageCarrier;
+use super::edges::{Band, EdgeBands, Prepared};
 use super::ghosted::{Exchange, Ghosted};
 use super::halo::Transfers;
-use super::on_device::{OnDevice, One, Streams, Two};
-use super::parcel::{Carry, Parcel};
-use super::part::Part;
-use super::post::Post;
-use super::setup::{By, Carrier, Launched, Setup, With};
+use super::on_device::{DeviceGhosts, OneStream, Streams, TwoStreams};
+use super::parcel::{Parcel, ParcelCarrier};
+use super::part::RankPart;
+use super::post::Messenger;
+use super::setup::{Carrier, GpuStepping, Launched, RankEngine, Setup};
 use crate::device::{Device, Emulator, Gpu, Limits, Link};
 use crate::engine::cpu::Cpu;
 use crate::engine::fft::on_gpu::{Abilities, Describer};
 use crate::engine::fft::{self, Fft};
 use crate::engine::on_gpu::{self, Advance, Ghosts, OnGpu};
 use crate::engine::{Engine, SumSession};
-use crate::families::rim::Around;
-use crate::families::{Asked, Proposal};
+use crate::families::rim::GridSurroundings;
+use crate::families::{LaunchRequest, Proposal};
 use problem::boundary::Side;
 use problem::{Depth, Error, Job};
 use std::rc::Rc;
@@ -30,29 +30,31 @@ use std::rc::Rc;
 /// The device refuses, or cannot compute the part.
 pub fn session(
     setup: &Setup,
-    parts: &[Part],
-    post: &Rc<dyn Post>,
+    parts: &[RankPart],
+    post: &Rc<dyn Messenger>,
     describer: Describer,
 ) -> Result<Box<dyn SumSession>, Error> {
     let part = &parts[post.rank()];
     let transfers = Transfers::new(&setup.partition()?, parts, part.rank);
     let inner = match &setup.with {
-        With::Cpu => Cpu.prepare(&job(setup, part, Side::Zero)?)?,
-        With::Fft => {
+        RankEngine::Cpu => Cpu.prepare(&job(setup, part, Side::Zero)?)?,
+        RankEngine::Fft => {
             let job = job(setup, part, Side::Open)?;
             Fft.prepare(&Job { jump: Depth::Steps(setup.period), ..job })?
         }
-        With::Emulated(by) => {
+        RankEngine::Emulated(by) => {
             let device: Rc<dyn Device> = Rc::new(Emulator::new().with_seed(part.rank as u64));
             let streams = [Rc::clone(&device), device];
             let carrier = |_: &[Parcel], _: &[Parcel]| {
-                Ok(Box::new(ByPost::new(Rc::clone(post), Rc::clone(&streams[1]))) as Box<dyn Carry>)
+                Ok(Box::new(MessageCarrier::new(Rc::clone(post), Rc::clone(&streams[1])))
+                    as Box<dyn ParcelCarrier>)
             };
-            let on = On { streams: &streams, order: Box::new(One), limits: Limits::H200 };
+            let on =
+                LocalDevice { streams: &streams, order: Box::new(OneStream), limits: Limits::H200 };
             let abilities = || describer(None);
             return on_device(on, (by, &abilities), (setup, part, &transfers), carrier);
         }
-        With::Gpu { by, devices, carrier } => {
+        RankEngine::Gpu { by, devices, carrier } => {
             let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
             let gpu = Gpu::open_nth(number)?;
             let job = job(setup, part, Side::Open)?;
@@ -67,8 +69,8 @@ pub fn session(
                 let to = (post, devices.is_some(), &streams);
                 carry(*carrier, links, to, sends, receives)
             };
-            let order = Box::new(Two { work, edges: edges_order });
-            let on = On { streams: &streams, order, limits };
+            let order = Box::new(TwoStreams { work, edges: edges_order });
+            let on = LocalDevice { streams: &streams, order, limits };
             return on_device(on, (by, &abilities), (setup, part, &transfers), carrier);
         }
     };
@@ -85,7 +87,7 @@ pub fn ghosts_on(
     gpu: Rc<Gpu>,
     transfers: &Transfers,
     ghosts: (usize, usize),
-    post: &Rc<dyn Post>,
+    post: &Rc<dyn Messenger>,
     (carrier, threads): (Carrier, bool),
 ) -> Result<Box<dyn Ghosts>, Error> {
     let edges = gpu.beside()?;
@@ -95,21 +97,21 @@ pub fn ghosts_on(
     let carrier = |sends: &[Parcel], receives: &[Parcel]| {
         carry(carrier, links, (post, threads, &streams), sends, receives)
     };
-    let order = Box::new(Two { work, edges: edges_order });
-    Ok(Box::new(OnDevice::new(&*streams[0], transfers, ghosts, order, carrier)?))
+    let order = Box::new(TwoStreams { work, edges: edges_order });
+    Ok(Box::new(DeviceGhosts::new(&*streams[0], transfers, ghosts, order, carrier)?))
 }
 
 /// What carries parcels between GPUs, of threads of a process or of processes.
 fn carry(
     asked: Carrier,
     links: [Link; 2],
-    (post, threads, streams): (&Rc<dyn Post>, bool, &[Rc<dyn Device>; 2]),
+    (post, threads, streams): (&Rc<dyn Messenger>, bool, &[Rc<dyn Device>; 2]),
     sends: &[Parcel],
     receives: &[Parcel],
-) -> Result<Box<dyn Carry>, Error> {
+) -> Result<Box<dyn ParcelCarrier>, Error> {
     let carrier = match asked {
         Carrier::Auto if threads => Carrier::Peer,
-        Carrier::Auto if ByNccl::is_there(&**post)? => Carrier::Nccl,
+        Carrier::Auto if NcclCarrier::is_there(&**post)? => Carrier::Nccl,
         Carrier::Auto => Carrier::Host,
         Carrier::Peer if !threads => {
             let reason =
@@ -119,26 +121,26 @@ fn carry(
         asked => asked,
     };
     Ok(match carrier {
-        Carrier::Peer => Box::new(ByPeer::new(links, Rc::clone(post), sends, receives)?),
+        Carrier::Peer => Box::new(PeerCarrier::new(links, Rc::clone(post), sends, receives)?),
         Carrier::Nccl => {
             let [edges, _] = links;
-            Box::new(ByNccl::new(edges, post, streams, sends, receives)?)
+            Box::new(NcclCarrier::new(edges, post, streams, sends, receives)?)
         }
         Carrier::Auto | Carrier::Host => {
-            Box::new(ByPost::new(Rc::clone(post), Rc::clone(&streams[1])))
+            Box::new(MessageCarrier::new(Rc::clone(post), Rc::clone(&streams[1])))
         }
     })
 }
 
 /// What is computed of a part, by itself. What lies where others' points go on is wrong sooner or later, whatever it is.
-fn job(setup: &Setup, part: &Part, open: Side) -> Result<Job, Error> {
+fn job(setup: &Setup, part: &RankPart, open: Side) -> Result<Job, Error> {
     let whole = setup.job()?;
     let boundary = part.boundary(&whole.boundary, open);
     Ok(Job { shape: part.shape()?, boundary, steps: setup.period, ..whole })
 }
 
 /// A GPU, or what imitates one.
-struct On<'a> {
+struct LocalDevice<'a> {
     /// The stream of launches, and that of edges.
     streams: &'a [Rc<dyn Device>; 2],
     order: Box<dyn Streams>,
@@ -147,17 +149,19 @@ struct On<'a> {
 
 /// On a GPU, or what imitates one.
 fn on_device(
-    On { streams, order, limits }: On,
-    (by, abilities): (&By, &dyn Fn() -> Result<Abilities, Error>),
-    (setup, part, transfers): (&Setup, &Part, &Transfers),
-    carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
+    LocalDevice { streams, order, limits }: LocalDevice,
+    (by, abilities): (&GpuStepping, &dyn Fn() -> Result<Abilities, Error>),
+    (setup, part, transfers): (&Setup, &RankPart, &Transfers),
+    carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn ParcelCarrier>, Error>,
 ) -> Result<Box<dyn SumSession>, Error> {
     let job = job(setup, part, Side::Open)?;
     let ghosts = (job.dtype.bytes(), setup.period);
-    let ghosts = OnDevice::new(&*streams[0], transfers, ghosts, order, carrier)?;
+    let ghosts = DeviceGhosts::new(&*streams[0], transfers, ghosts, order, carrier)?;
     match by {
-        By::Launches(launches) => stepping(streams, launches, (setup, part, limits), &job, ghosts),
-        By::Jumps => {
+        GpuStepping::Launches(launches) => {
+            stepping(streams, launches, (setup, part, limits), &job, ghosts)
+        }
+        GpuStepping::Jumps => {
             let (device, abilities) = (Rc::clone(&streams[0]), Rc::new(abilities()?));
             let job = Job { jump: Depth::Steps(setup.period), ..job };
             fft::on_gpu::session_of_part(device, &abilities, &job, Box::new(ghosts))
@@ -169,14 +173,14 @@ fn on_device(
 fn stepping(
     [device, beside]: &[Rc<dyn Device>; 2],
     launches: &[Launched],
-    (setup, part, limits): (&Setup, &Part, Limits),
+    (setup, part, limits): (&Setup, &RankPart, Limits),
     job: &Job,
-    mut ghosts: OnDevice,
+    mut ghosts: DeviceGhosts,
 ) -> Result<Box<dyn SumSession>, Error> {
     let seams = part.seams();
     let prepare = |launched: &Launched, device: &dyn Device, job: &Job, seams: &[Vec<usize>; 3]| {
         let proposal = propose(launched, job, limits)?;
-        let around = Around { boundary: &job.boundary, seams };
+        let around = GridSurroundings { boundary: &job.boundary, seams };
         proposal.parts_near(device, job, around, launched.rim_steps).map(|parts| (proposal, parts))
     };
     let (mut advances, mut first) = (Vec::new(), None);
@@ -194,7 +198,7 @@ fn stepping(
             let (_, parts) = prepare(&launches[0], &**beside, &own, &band.seams)?;
             Prepared::new(&**beside, band, &own, parts)
         };
-        match Edges::new(Rc::clone(beside), first.steps(), ghosts.packed(), prepare) {
+        match EdgeBands::new(Rc::clone(beside), first.steps(), ghosts.packed(), prepare) {
             Ok(edges) => ghosts = ghosts.with_edges(edges),
             // Too thin for the kernels: then they are sent with the rest.
             Err(Error::Split { .. }) => (),
@@ -217,7 +221,7 @@ pub fn propose(launched: &Launched, job: &Job, limits: Limits) -> Result<Proposa
     };
     let fused = transform::fuse::fuse(&job.stencil, fuse).map_err(|e| refused(e.to_string()))?;
     let fused = &job.dtype.round_weights(&fused);
-    let asked = Asked { job, fused, fuse, chain, limits };
+    let asked = LaunchRequest { job, fused, fuse, chain, limits };
     let proposal = Proposal::new(launched.family()?, &asked).map_err(|e| refused(e.to_string()))?;
     if proposal.kernel.name != *kernel {
         return Err(refused(format!("that takes {}", proposal.kernel.name)));

@@ -4,13 +4,13 @@
 use super::boxes::put;
 use super::ghosted::{from_bytes, to_bytes};
 use super::local;
-use super::part::{Part, common, shifted};
-use super::post::{Kind, Post, send_failure};
+use super::part::{RankPart, common, shifted};
+use super::post::{MessageKind, Messenger, send_failure};
 use super::setup::Setup;
 use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Session, State, SumSession};
-use files::io::rows::Place;
-use files::io::start_source::{Flaw, keep};
+use files::io::rows::WriterPart;
+use files::io::start_source::{NonFiniteValue, keep};
 use files::io::{StartSource, part_file};
 use problem::error::RankFailure;
 use problem::observe::PartFile;
@@ -78,7 +78,7 @@ pub enum Reply {
     /// Whether it knows that all values are finite.
     Finite(bool),
     /// A value of what it was to start from is not finite.
-    Flawed(Flaw),
+    Flawed(NonFiniteValue),
     /// It is done, and the values follow.
     Values,
     /// It has written, and what identifies that.
@@ -97,22 +97,27 @@ pub fn write(message: &impl Serialize) -> Vec<u8> {
 /// A rank with its session.
 pub struct Member<S: ?Sized> {
     /// What it holds.
-    pub part: Part,
+    pub part: RankPart,
     /// Its arrays: own points and ghosts.
     pub session: Box<S>,
     shape: Shape,
-    post: Rc<dyn Post>,
+    post: Rc<dyn Messenger>,
 }
 
 /// What makes the member that a rank's first message asks for.
-pub type Make<'a> = &'a dyn Fn(&[u8], &Rc<dyn Post>) -> Result<Member<dyn Session>, Error>;
+pub type MakeMember<'a> =
+    &'a dyn Fn(&[u8], &Rc<dyn Messenger>) -> Result<Member<dyn Session>, Error>;
 
 impl Member<dyn SumSession> {
     /// The member of the rank at this end of the post, of a grid whose steps are weighted sums.
     ///
     /// # Errors
     /// The device refuses.
-    pub fn of_sum(setup: &Setup, post: &Rc<dyn Post>, describer: Describer) -> Result<Self, Error> {
+    pub fn of_sum(
+        setup: &Setup,
+        post: &Rc<dyn Messenger>,
+        describer: Describer,
+    ) -> Result<Self, Error> {
         let parts = setup.parts()?;
         let session = local::session(setup, &parts, post, describer)?;
         Self::new(parts[post.rank()].clone(), session, post)
@@ -132,7 +137,7 @@ impl Member<dyn SumSession> {
 /// The message is damaged, or the device refuses.
 pub fn of_sum(
     message: &[u8],
-    post: &Rc<dyn Post>,
+    post: &Rc<dyn Messenger>,
     describer: Describer,
 ) -> Result<Member<dyn Session>, Error> {
     Member::of_sum(&Setup::read(message)?, post, describer).map(Member::obeying)
@@ -143,7 +148,7 @@ impl<S: Session + ?Sized> Member<S> {
     ///
     /// # Errors
     /// More points than can be addressed.
-    pub fn new(part: Part, session: Box<S>, post: &Rc<dyn Post>) -> Result<Self, Error> {
+    pub fn new(part: RankPart, session: Box<S>, post: &Rc<dyn Messenger>) -> Result<Self, Error> {
         Ok(Self { shape: part.shape()?, part, session, post: Rc::clone(post) })
     }
 
@@ -160,7 +165,7 @@ impl<S: Session + ?Sized> Member<S> {
     ///
     /// # Errors
     /// They do not fit in memory, a file cannot be read, or the device refuses.
-    pub fn start(&mut self, initial: &StartSource) -> Result<Option<Flaw>, Error> {
+    pub fn start(&mut self, initial: &StartSource) -> Result<Option<NonFiniteValue>, Error> {
         let (whole, held) = (self.part.whole, self.part.held);
         let dtype = self.session.dtype();
         Grid::check_memory(self.shape, dtype)?;
@@ -191,7 +196,7 @@ impl<S: Session + ?Sized> Member<S> {
         let Self { part, session, .. } = self;
         let (whole, own, dtype) = (part.whole, part.own, session.dtype());
         let read = &mut |region| session.read(0, State::Now, part.local(region));
-        match part_file::write(file, Place { whole, own, dtype }, read) {
+        match part_file::write(file, WriterPart { whole, own, dtype }, read) {
             Ok(hash) => Ok(Ok(hash)),
             Err(error) if error.kind() == ErrorKind::File => {
                 Ok(Err(RankFailure::new(part.rank, &place(Some(self)), &error)))
@@ -222,7 +227,9 @@ impl<S: Session + ?Sized> Member<S> {
     /// Does what rank 0 says.
     fn obey(&mut self, command: Command) -> Result<Reply, Error> {
         match command {
-            Command::Load => self.load(&self.post.receive(0, Kind::Values)?).map(|()| Reply::Done),
+            Command::Load => {
+                self.load(&self.post.receive(0, MessageKind::Values)?).map(|()| Reply::Done)
+            }
             Command::Start(initial) => {
                 self.start(&initial).map(|flaw| flaw.map_or(Reply::Done, Reply::Flawed))
             }
@@ -235,7 +242,7 @@ impl<S: Session + ?Sized> Member<S> {
             Command::Read { array, loaded, low, high } => {
                 let state = if loaded { State::Loaded } else { State::Now };
                 let values = self.session.read(array, state, Region { low, high })?;
-                self.post.send(0, Kind::Values, to_bytes(&values))?;
+                self.post.send(0, MessageKind::Values, to_bytes(&values))?;
                 Ok(Reply::Values)
             }
             Command::Write(file) => self.write(&file).map(|written| match written {
@@ -243,12 +250,12 @@ impl<S: Session + ?Sized> Member<S> {
                 Err(failure) => Reply::Unwritten(failure),
             }),
             Command::Put(array) => {
-                let values = self.post.receive(0, Kind::Values)?;
+                let values = self.post.receive(0, MessageKind::Values)?;
                 self.put(array, &values).map(|()| Reply::Done)
             }
             Command::Reduce(known) => {
                 let parts = self.reduce(&numbers(known))?;
-                self.post.send(0, Kind::Values, bytemuck::cast_slice(&parts).to_vec())?;
+                self.post.send(0, MessageKind::Values, bytemuck::cast_slice(&parts).to_vec())?;
                 Ok(Reply::Values)
             }
             Command::Totals(bits) => {
@@ -286,7 +293,7 @@ pub fn place<S: Session + ?Sized>(member: Option<&Member<S>>) -> String {
 ///
 /// # Errors
 /// What failed, be it by a panic, after everybody else has been told.
-pub fn serve(post: &Rc<dyn Post>, make: Make) -> Result<(), Error> {
+pub fn serve(post: &Rc<dyn Messenger>, make: MakeMember) -> Result<(), Error> {
     let mut member = None;
     let obeying = AssertUnwindSafe(|| obey_all(post, make, &mut member));
     let failure = match catch_unwind(obeying) {
@@ -305,26 +312,26 @@ fn reason(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Tells everybody that this rank has failed.
-fn tell(post: &dyn Post, failure: RankFailure) {
+fn tell(post: &dyn Messenger, failure: RankFailure) {
     send_failure(post, &failure);
     // Rank 0 may be what failed.
-    let _ = post.send(0, Kind::Reply, write(&Reply::Failed(failure)));
+    let _ = post.send(0, MessageKind::Reply, write(&Reply::Failed(failure)));
 }
 
 fn obey_all(
-    post: &Rc<dyn Post>,
-    make: Make,
+    post: &Rc<dyn Messenger>,
+    make: MakeMember,
     member: &mut Option<Member<dyn Session>>,
 ) -> Result<(), Error> {
-    let setup = post.receive(0, Kind::Command)?;
+    let setup = post.receive(0, MessageKind::Command)?;
     if setup.is_empty() {
         // Rank 0 has failed before it knew what to do.
         return Ok(());
     }
     let member = member.insert(make(&setup, post)?);
-    post.send(0, Kind::Reply, write(&Reply::Done))?;
+    post.send(0, MessageKind::Reply, write(&Reply::Done))?;
     loop {
-        let command = post.receive(0, Kind::Command)?;
+        let command = post.receive(0, MessageKind::Command)?;
         let Ok(command) = serde_json::from_slice(&command) else {
             return Err(Error::Gone { rank: 0 });
         };
@@ -332,7 +339,7 @@ fn obey_all(
             return Ok(());
         }
         let reply = member.obey(command)?;
-        post.send(0, Kind::Reply, write(&reply))?;
+        post.send(0, MessageKind::Reply, write(&reply))?;
     }
 }
 

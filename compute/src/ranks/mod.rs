@@ -37,9 +37,9 @@ pub use ghosted::{Exchange, Ghosted, from_bytes};
 pub use local::{ghosts_on, propose};
 pub use member::Member;
 pub use partition::Partition;
-pub use post::{Kind, Post};
-pub use setup::{By, Carrier, Launched, Setup, With};
-pub use team::{Cut, Team};
+pub use post::{MessageKind, Messenger};
+pub use setup::{Carrier, GpuStepping, Launched, RankEngine, Setup};
+pub use team::{GridCut, Team};
 pub use threads::Threads;
 
 /// What the MPI library calls itself with which this program was built, if it was.

@@ -2,13 +2,13 @@
 //! Ghosts of a part on a device: own points are packed there, carried to the neighbours' devices, and unpacked there. The
 //! host only queues that, and goes on.
 //!
-//! Where the part's edges are computed by themselves ([`Edges`]), what neighbours need is on its way while the
+//! Where the part's edges are computed by themselves ([`EdgeBands`]), what neighbours need is on its way while the
 //! launch goes on that computes all of the part.
 
-use super::edges::Edges;
+use super::edges::EdgeBands;
 use super::halo::Transfers;
-use super::parcel::{Carry, Packed, Parcel, parcels};
-use crate::device::{Device, Link, Packing, Plane, Stamp};
+use super::parcel::{Packed, Parcel, ParcelCarrier, parcels};
+use crate::device::{Device, Link, Packing, Plane, TimedPoint};
 use crate::engine::on_gpu::Ghosts;
 use problem::Error;
 use std::collections::VecDeque;
@@ -32,13 +32,13 @@ pub trait Streams {
     ///
     /// # Errors
     /// The device refuses.
-    fn stamp(&self) -> Result<Option<Stamp>, Error>;
+    fn stamp(&self) -> Result<Option<TimedPoint>, Error>;
 }
 
 /// Launches and edges in one stream: of the emulator.
-pub struct One;
+pub struct OneStream;
 
-impl Streams for One {
+impl Streams for OneStream {
     fn edges_wait(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -47,20 +47,20 @@ impl Streams for One {
         Ok(())
     }
 
-    fn stamp(&self) -> Result<Option<Stamp>, Error> {
+    fn stamp(&self) -> Result<Option<TimedPoint>, Error> {
         Ok(None)
     }
 }
 
 /// Two streams: of a GPU.
-pub struct Two {
+pub struct TwoStreams {
     /// Of launches.
     pub work: Link,
     /// Of edges and what is sent.
     pub edges: Link,
 }
 
-impl Streams for Two {
+impl Streams for TwoStreams {
     fn edges_wait(&self) -> Result<(), Error> {
         self.edges.wait_for_all(&self.work)
     }
@@ -69,15 +69,15 @@ impl Streams for Two {
         self.work.wait_for_all(&self.edges)
     }
 
-    fn stamp(&self) -> Result<Option<Stamp>, Error> {
+    fn stamp(&self) -> Result<Option<TimedPoint>, Error> {
         self.work.stamp().map(Some)
     }
 }
 
 /// Ghosts that are good for a number of steps.
-pub struct OnDevice {
+pub struct DeviceGhosts {
     // Dropped first: what is queued on the parcels ends with it.
-    carrier: Box<dyn Carry>,
+    carrier: Box<dyn ParcelCarrier>,
     sends: Vec<Parcel>,
     receives: Vec<Parcel>,
     /// Of each parcel.
@@ -85,11 +85,11 @@ pub struct OnDevice {
     unpacked: Vec<Vec<Packed>>,
     streams: Box<dyn Streams>,
     /// Where edges are computed by themselves.
-    edges: Option<Edges>,
+    edges: Option<EdgeBands>,
     /// Whether they are on their way.
     announced: bool,
     /// Of the last exchanges: from when the work waits for ghosts until they are there.
-    waits: VecDeque<[Stamp; 2]>,
+    waits: VecDeque<[TimedPoint; 2]>,
     period: usize,
     left: usize,
 }
@@ -97,7 +97,7 @@ pub struct OnDevice {
 /// Exchanges whose times are kept.
 const WAITS: usize = 64;
 
-impl OnDevice {
+impl DeviceGhosts {
     /// Of a part with these transfers, of values of so many bytes, as deep as so many steps reach.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl OnDevice {
         transfers: &Transfers,
         (value_bytes, period): (usize, usize),
         streams: Box<dyn Streams>,
-        carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn Carry>, Error>,
+        carrier: impl FnOnce(&[Parcel], &[Parcel]) -> Result<Box<dyn ParcelCarrier>, Error>,
     ) -> Result<Self, Error> {
         let (sends, packed) = parcels(device, &transfers.sends, value_bytes, 1)?;
         let (receives, unpacked) = parcels(device, &transfers.receives, value_bytes, 2)?;
@@ -134,12 +134,12 @@ impl OnDevice {
     }
 
     /// Sets the edges, which are then computed by themselves, before the rest.
-    pub fn with_edges(self, edges: Edges) -> Self {
+    pub fn with_edges(self, edges: EdgeBands) -> Self {
         Self { edges: Some(edges), ..self }
     }
 }
 
-impl OnDevice {
+impl DeviceGhosts {
     /// How long the work waited for ghosts, on average.
     fn exposed(&self) -> Option<Duration> {
         let waits = self.waits.iter().map(|[from, to]| from.until(to).ok());
@@ -148,7 +148,7 @@ impl OnDevice {
     }
 }
 
-impl Ghosts for OnDevice {
+impl Ghosts for DeviceGhosts {
     fn describe(&self) -> String {
         let how = self.carrier.describe();
         let first = if self.edges.is_some() { ", edges first" } else { "" };

@@ -30,7 +30,7 @@ fn half_bytes(bytes: usize) -> usize {
 }
 
 /// Carries parcels from device to device.
-pub trait Carry {
+pub trait ParcelCarrier {
     /// How, in words.
     fn describe(&self) -> String;
 

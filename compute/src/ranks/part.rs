@@ -10,7 +10,7 @@ use problem::{Boundary, Error, Shape};
 /// A rank's own points with their ghosts. Regions are those of the whole grid; along periodic axes that are cut, ghosts
 /// go on beyond its ends, into copies of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct RankPart {
     /// Whose it is.
     pub rank: usize,
     /// The points that it answers for.
@@ -23,7 +23,7 @@ pub struct Part {
     ring: [bool; 3],
 }
 
-impl Part {
+impl RankPart {
     /// The part of a rank, with ghosts at least as deep as `reach` on each axis (z, y, x) that is cut. Ghosts end at
     /// multiples of the axis's unit, or with the grid.
     #[must_use]
@@ -139,16 +139,16 @@ mod tests {
         counts: [usize; 3],
         rank: usize,
         reach: [usize; 3],
-    ) -> Part {
+    ) -> RankPart {
         let shape: Shape = size.parse().unwrap();
         let partition = Partition::new(shape, counts, [1; 3]).unwrap();
         let boundary = Boundary::parse(boundary, shape.dims()).unwrap();
-        Part::new(&partition, rank, &boundary, reach, [1; 3])
+        RankPart::new(&partition, rank, &boundary, reach, [1; 3])
     }
 
     #[test]
     fn ghosts_end_with_the_grid_or_go_around_it() {
-        let along_x = |part: &Part| [part.held.low[2], part.held.high[2]];
+        let along_x = |part: &RankPart| [part.held.low[2], part.held.high[2]];
         let first = part("10", "zero", [1, 1, 2], 0, [0, 0, 3]);
         assert_eq!(along_x(&first), [0, 8]);
         assert_eq!([first.is_open(2, 0), first.is_open(2, 1)], [false, true]);
@@ -168,7 +168,7 @@ mod tests {
     fn ghosts_end_at_whole_tiles() {
         let shape: Shape = "100x64".parse().unwrap();
         let partition = Partition::new(shape, [1, 3, 1], [1, 8, 1]).unwrap();
-        let part = Part::new(&partition, 1, &Boundary::default(), [0, 5, 5], [1, 8, 1]);
+        let part = RankPart::new(&partition, 1, &Boundary::default(), [0, 5, 5], [1, 8, 1]);
         assert_eq!([part.own.low[1], part.own.high[1]], [32, 64]);
         assert_eq!([part.held.low[1], part.held.high[1]], [24, 72]);
         assert_eq!(part.local(part.own).low, [0, 8, 0]);

@@ -6,7 +6,7 @@ use problem::error::RankFailure;
 
 /// What a message is about. Messages of one kind from one rank to another arrive in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     /// What rank 0 tells another rank to do.
     Command,
     /// What that rank answers.
@@ -17,13 +17,13 @@ pub enum Kind {
     Ghosts,
 }
 
-impl Kind {
+impl MessageKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Command, Self::Reply, Self::Values, Self::Ghosts];
 }
 
 /// Carries messages from one rank to the others and back.
-pub trait Post {
+pub trait Messenger {
     /// Who sends and receives here.
     fn rank(&self) -> usize;
 
@@ -60,7 +60,7 @@ pub trait Post {
     ///
     /// # Errors
     /// The other rank is gone, or what carries messages fails.
-    fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error>;
+    fn send(&self, to: usize, kind: MessageKind, bytes: Vec<u8>) -> Result<(), Error>;
 
     /// Makes sure that what was sent is on its way, for those who go on to wait for others by other means.
     fn flush(&self) {}
@@ -69,7 +69,7 @@ pub trait Post {
     ///
     /// # Errors
     /// The other rank is gone, or what carries messages fails.
-    fn receive(&self, from: usize, kind: Kind) -> Result<Vec<u8>, Error>;
+    fn receive(&self, from: usize, kind: MessageKind) -> Result<Vec<u8>, Error>;
 }
 
 /// The last byte of a message of ghosts.
@@ -79,18 +79,18 @@ const FAILURE: u8 = 1;
 /// Sends points for another's ghosts.
 ///
 /// # Errors
-/// As of [`Post::send`].
-pub fn send_ghosts(post: &dyn Post, to: usize, mut bytes: Vec<u8>) -> Result<(), Error> {
+/// As of [`Messenger::send`].
+pub fn send_ghosts(post: &dyn Messenger, to: usize, mut bytes: Vec<u8>) -> Result<(), Error> {
     bytes.push(POINTS);
-    post.send(to, Kind::Ghosts, bytes)
+    post.send(to, MessageKind::Ghosts, bytes)
 }
 
 /// Waits for points for one's own ghosts.
 ///
 /// # Errors
-/// As of [`Post::receive`], or the other rank failed and said so.
-pub fn receive_ghosts(post: &dyn Post, from: usize) -> Result<Vec<u8>, Error> {
-    let mut bytes = post.receive(from, Kind::Ghosts)?;
+/// As of [`Messenger::receive`], or the other rank failed and said so.
+pub fn receive_ghosts(post: &dyn Messenger, from: usize) -> Result<Vec<u8>, Error> {
+    let mut bytes = post.receive(from, MessageKind::Ghosts)?;
     check_ghosts(&bytes)?;
     bytes.pop();
     Ok(bytes)
@@ -109,11 +109,11 @@ pub(super) fn check_ghosts(message: &[u8]) -> Result<(), Error> {
 }
 
 /// Tells everybody else, who may be waiting for points, that this rank has failed.
-pub fn send_failure(post: &dyn Post, failure: &RankFailure) {
+pub fn send_failure(post: &dyn Messenger, failure: &RankFailure) {
     let mut bytes = failure.write();
     bytes.push(FAILURE);
     for to in (0..post.ranks()).filter(|&to| to != post.rank()) {
         // Who is gone does not wait.
-        let _ = post.send(to, Kind::Ghosts, bytes.clone());
+        let _ = post.send(to, MessageKind::Ghosts, bytes.clone());
     }
 }

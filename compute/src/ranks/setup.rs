@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every rank is told before it begins, as a message.
 
-use super::part::Part;
+use super::part::RankPart;
 use super::partition::Partition;
 use crate::engine::fft;
 use crate::families::{self, Proposal};
@@ -31,22 +31,22 @@ pub struct Setup {
     /// Whether devices compute edges by themselves, so that they are sent while the rest is computed.
     pub edges: bool,
     /// What each rank computes with.
-    pub with: With,
+    pub with: RankEngine,
 }
 
 /// What each rank computes with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum With {
+pub enum RankEngine {
     /// Its share of this machine's cores.
     Cpu,
     /// Fourier transforms on them.
     Fft,
     /// An emulated GPU of its own.
-    Emulated(By),
+    Emulated(GpuStepping),
     /// A GPU of its own.
     Gpu {
         /// What takes steps there.
-        by: By,
+        by: GpuStepping,
         /// Each rank's number of its GPU; none where each takes the one of its number on its machine.
         devices: Option<Vec<usize>>,
         /// What carries ghosts from GPU to GPU.
@@ -56,18 +56,23 @@ pub enum With {
 
 /// What takes steps on a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum By {
+pub enum GpuStepping {
     /// Launches as planned for the whole grid.
     Launches(Vec<Launched>),
     /// Jumps, of as many steps as ghosts are good for.
     Jumps,
 }
 
-impl With {
+impl RankEngine {
     /// Whether steps are taken by jumps.
     #[must_use]
     pub fn jumps(&self) -> bool {
-        matches!(self, Self::Fft | Self::Emulated(By::Jumps) | Self::Gpu { by: By::Jumps, .. })
+        matches!(
+            self,
+            Self::Fft
+                | Self::Emulated(GpuStepping::Jumps)
+                | Self::Gpu { by: GpuStepping::Jumps, .. }
+        )
     }
 }
 
@@ -151,7 +156,7 @@ impl Setup {
         partition: &Partition,
         units: [usize; 3],
         period: usize,
-        with: With,
+        with: RankEngine,
     ) -> Self {
         let stencil = &job.stencil;
         let chain = match job.chain {
@@ -208,13 +213,13 @@ impl Setup {
     ///
     /// # Errors
     /// The message is damaged.
-    pub fn parts(&self) -> Result<Vec<Part>, Error> {
+    pub fn parts(&self) -> Result<Vec<RankPart>, Error> {
         let (job, partition) = (self.job()?, self.partition()?);
         let reach = match self.with.jumps() {
             true => fft::reach(&job, self.period),
             false => job.stencil.radii().map(|radius| radius * self.period),
         };
-        let part = |rank| Part::new(&partition, rank, &job.boundary, reach, self.units);
+        let part = |rank| RankPart::new(&partition, rank, &job.boundary, reach, self.units);
         Ok((0..partition.ranks()).map(part).collect())
     }
 
@@ -229,7 +234,8 @@ impl Setup {
     /// The message is damaged.
     pub fn rounds_otherwise(&self) -> Result<Vec<usize>, Error> {
         let launch = match &self.with {
-            With::Emulated(By::Launches(all)) | With::Gpu { by: By::Launches(all), .. } => {
+            RankEngine::Emulated(GpuStepping::Launches(all))
+            | RankEngine::Gpu { by: GpuStepping::Launches(all), .. } => {
                 all.iter().map(|one| one.fuse * one.chain).max().unwrap_or(1)
             }
             _ => return Ok(Vec::new()),
@@ -275,7 +281,7 @@ mod tests {
         job.boundary = Boundary::parse("x:periodic,y-:constant=0.1,y+:flux=-1e-30", 2).unwrap();
         job.chain = Depth::Steps(3);
         let partition = Partition::new(job.shape, [1, 3, 2], [1; 3]).unwrap();
-        let setup = Setup::new(&job, &partition, [1; 3], 4, With::Cpu);
+        let setup = Setup::new(&job, &partition, [1; 3], 4, RankEngine::Cpu);
         let read = Setup::read(&setup.write()).unwrap();
         assert_eq!(read.job().unwrap(), job);
         assert_eq!(read.partition().unwrap(), partition);
@@ -293,8 +299,8 @@ mod tests {
             kernel: String::new(),
             rim_steps: 6,
         };
-        let on_a_gpu = With::Emulated(By::Launches(vec![launched]));
-        let axes = |size: &str, boundary: &str, counts, (units, period), with: &With| {
+        let on_a_gpu = RankEngine::Emulated(GpuStepping::Launches(vec![launched]));
+        let axes = |size: &str, boundary: &str, counts, (units, period), with: &RankEngine| {
             let mut job = Job::new(star.clone(), size.parse().unwrap(), Dtype::F16, 20);
             job.boundary = Boundary::parse(boundary, 2).unwrap();
             let partition = Partition::new(job.shape, counts, units).unwrap();
@@ -306,6 +312,6 @@ mod tests {
         assert_eq!(axes("50x130", "periodic", [1, 2, 1], (tiles, 12), &on_a_gpu), [1]);
         assert_eq!(axes("50x130", "x:periodic", [1, 2, 1], (tiles, 12), &on_a_gpu), none);
         assert_eq!(axes("50x130", "periodic", [1, 2, 2], (tiles, 6), &on_a_gpu), none);
-        assert_eq!(axes("50x130", "periodic", [1, 2, 2], ([1; 3], 12), &With::Cpu), none);
+        assert_eq!(axes("50x130", "periodic", [1, 2, 2], ([1; 3], 12), &RankEngine::Cpu), none);
     }
 }

@@ -6,7 +6,7 @@ use super::ghosted::{from_bytes, to_bytes};
 use super::member::{Command, Member, Reply, place, write};
 use super::part::common;
 use super::partition::Partition;
-use super::post::{Kind, Post, send_failure};
+use super::post::{MessageKind, Messenger, send_failure};
 use super::setup::Setup;
 use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Session, State, SumSession};
@@ -15,7 +15,7 @@ use problem::check::seams::Seams;
 use problem::error::RankFailure;
 use problem::observe::PartFile;
 use problem::region::Region;
-use problem::{Arithmetic, Clock, Dtype, Error, Grid, Jump, Jumped, Shape, Values};
+use problem::{Arithmetic, Clock, Dtype, Error, Grid, JumpReport, Jumped, Shape, Values};
 use std::rc::Rc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -23,9 +23,9 @@ use std::time::Duration;
 /// All ranks, as rank 0 sees them.
 pub struct Team<S: ?Sized> {
     partition: Partition,
-    parts: Vec<super::part::Part>,
+    parts: Vec<super::part::RankPart>,
     member: Member<S>,
-    post: Rc<dyn Post>,
+    post: Rc<dyn Messenger>,
     /// Ranks that are threads of this process.
     threads: Vec<JoinHandle<()>>,
     /// What a rank failed with, after which no rank does anything.
@@ -43,13 +43,13 @@ impl Team<dyn SumSession> {
     /// A rank's device refuses.
     pub fn of_sum(
         setup: &Setup,
-        post: Rc<dyn Post>,
+        post: Rc<dyn Messenger>,
         threads: Vec<JoinHandle<()>>,
         describer: Describer,
     ) -> Result<Self, Error> {
-        let cut = Cut { partition: setup.partition()?, parts: setup.parts()? };
+        let cut = GridCut { partition: setup.partition()?, parts: setup.parts()? };
         let otherwise = setup.rounds_otherwise()?;
-        let make = |post: &Rc<dyn Post>| Member::of_sum(setup, post, describer);
+        let make = |post: &Rc<dyn Messenger>| Member::of_sum(setup, post, describer);
         let mut team = Self::new(cut, setup.write(), post, threads, make)?;
         team.otherwise = otherwise;
         Ok(team)
@@ -57,11 +57,11 @@ impl Team<dyn SumSession> {
 }
 
 /// How a grid is cut, and what each rank holds of it.
-pub struct Cut {
+pub struct GridCut {
     /// The cuts.
     pub partition: Partition,
     /// By rank.
-    pub parts: Vec<super::part::Part>,
+    pub parts: Vec<super::part::RankPart>,
 }
 
 impl<S: Session + ?Sized> Team<S> {
@@ -71,14 +71,14 @@ impl<S: Session + ?Sized> Team<S> {
     /// # Errors
     /// A rank's device refuses.
     pub fn new(
-        Cut { partition, parts }: Cut,
+        GridCut { partition, parts }: GridCut,
         message: Vec<u8>,
-        post: Rc<dyn Post>,
+        post: Rc<dyn Messenger>,
         threads: Vec<JoinHandle<()>>,
-        make: impl FnOnce(&Rc<dyn Post>) -> Result<Member<S>, Error>,
+        make: impl FnOnce(&Rc<dyn Messenger>) -> Result<Member<S>, Error>,
     ) -> Result<Self, Error> {
         for rank in 1..post.ranks() {
-            post.send(rank, Kind::Command, message.clone())?;
+            post.send(rank, MessageKind::Command, message.clone())?;
         }
         let member = match make(&post) {
             Ok(member) => member,
@@ -110,7 +110,7 @@ impl<S: Session + ?Sized> Team<S> {
     ) -> Result<Vec<Reply>, Error> {
         self.alive()?;
         for rank in 1..self.post.ranks() {
-            self.post.send(rank, Kind::Command, write(&command))?;
+            self.post.send(rank, MessageKind::Command, write(&command))?;
         }
         let own = own(&mut self.member);
         self.replies(own.err())
@@ -143,7 +143,7 @@ impl<S: Session + ?Sized> Team<S> {
     }
 
     fn reply(&self, rank: usize) -> Result<Reply, Error> {
-        let reply = self.post.receive(rank, Kind::Reply)?;
+        let reply = self.post.receive(rank, MessageKind::Reply)?;
         serde_json::from_slice(&reply).map_err(|_| Error::Gone { rank })
     }
 
@@ -164,13 +164,14 @@ impl<S: Session + ?Sized> Team<S> {
         let loaded = state == State::Loaded;
         let mut pieces: Vec<Vec<(usize, Region)>> = Vec::new();
         for &(array, region) in wanted {
-            let of_part =
-                |part: &super::part::Part| common(region, part.own).map(|piece| (part.rank, piece));
+            let of_part = |part: &super::part::RankPart| {
+                common(region, part.own).map(|piece| (part.rank, piece))
+            };
             let found: Vec<_> = self.parts.iter().filter_map(of_part).collect();
             for &(rank, piece) in found.iter().filter(|(rank, _)| *rank > 0) {
                 let Region { low, high } = self.parts[rank].local(piece);
                 let command = Command::Read { array, loaded, low, high };
-                self.post.send(rank, Kind::Command, write(&command))?;
+                self.post.send(rank, MessageKind::Command, write(&command))?;
             }
             pieces.push(found);
         }
@@ -186,7 +187,7 @@ impl<S: Session + ?Sized> Team<S> {
                 } else {
                     match self.reply(rank)? {
                         Reply::Failed(failure) => Err(failure.into()),
-                        _ => self.post.receive(rank, Kind::Values),
+                        _ => self.post.receive(rank, MessageKind::Values),
                     }
                 };
                 let values = values.inspect_err(|error| {
@@ -216,7 +217,7 @@ impl<S: Session + ?Sized> Team<S> {
         })?;
         let mut parts = vec![own];
         for rank in 1..self.post.ranks() {
-            let bytes = self.post.receive(rank, Kind::Values)?;
+            let bytes = self.post.receive(rank, MessageKind::Values)?;
             parts.push(bytemuck::pod_collect_to_vec(&bytes));
         }
         Ok(parts)
@@ -229,8 +230,8 @@ impl<S: Session + ?Sized> Team<S> {
     pub fn put(&mut self, array: usize, values: &Grid) -> Result<(), Error> {
         self.alive()?;
         for part in &self.parts[1..] {
-            self.post.send(part.rank, Kind::Command, write(&Command::Put(array)))?;
-            self.post.send(part.rank, Kind::Values, held(values, part))?;
+            self.post.send(part.rank, MessageKind::Command, write(&Command::Put(array)))?;
+            self.post.send(part.rank, MessageKind::Values, held(values, part))?;
         }
         let own = self.member.put(array, &held(values, &self.parts[0]));
         self.replies(own.err()).map(drop)
@@ -274,10 +275,10 @@ fn bits(numbers: &[f64]) -> Vec<u64> {
 }
 
 /// Tells all ranks that there is nothing more to do, and waits for those of this process.
-fn end(post: &dyn Post, threads: Vec<JoinHandle<()>>) {
+fn end(post: &dyn Messenger, threads: Vec<JoinHandle<()>>) {
     for rank in 1..post.ranks() {
         // Those that failed have ended already.
-        let _ = post.send(rank, Kind::Command, write(&Command::End));
+        let _ = post.send(rank, MessageKind::Command, write(&Command::End));
     }
     for thread in threads {
         // What it failed with was its answer.
@@ -347,8 +348,8 @@ impl<S: Session + ?Sized> Session for Team<S> {
         self.alive()?;
         self.jump_errors = 0.0;
         for part in &self.parts[1..] {
-            self.post.send(part.rank, Kind::Command, write(&Command::Load))?;
-            self.post.send(part.rank, Kind::Values, held(input, part))?;
+            self.post.send(part.rank, MessageKind::Command, write(&Command::Load))?;
+            self.post.send(part.rank, MessageKind::Values, held(input, part))?;
         }
         let own = self.member.load(&held(input, &self.parts[0]));
         self.replies(own.err()).map(drop)
@@ -390,7 +391,7 @@ impl<S: Session + ?Sized> Session for Team<S> {
     fn write_parts(&mut self, files: &[PartFile]) -> Result<Vec<String>, Error> {
         self.alive()?;
         for (rank, file) in files.iter().enumerate().skip(1) {
-            self.post.send(rank, Kind::Command, write(&Command::Write(file.clone())))?;
+            self.post.send(rank, MessageKind::Command, write(&Command::Write(file.clone())))?;
         }
         let (own, failed) = match self.member.write(&files[0]) {
             Ok(Ok(hash)) => (Reply::Written(hash), None),
@@ -445,7 +446,7 @@ impl SumSession for Team<dyn SumSession> {
         self.member.session.chain()
     }
 
-    fn jump(&self) -> Option<Jump> {
+    fn jump(&self) -> Option<JumpReport> {
         self.member.session.jump()
     }
 

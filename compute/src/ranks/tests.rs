@@ -5,9 +5,9 @@ mod jumps;
 mod parts_in_files;
 mod streams;
 
-use super::engine::{Exchange, PartSweep, RankedEngine, Ranks, Rhythm};
+use super::engine::{Exchange, ExchangeInterval, PartSweep, RankedEngine, Ranks};
 use super::partition::Partition;
-use super::setup::With;
+use super::setup::RankEngine;
 use crate::engine::{Engine, State, SumSession, cpu::Cpu};
 use crate::plan;
 use problem::region::Region;
@@ -80,7 +80,7 @@ fn run(session: &mut dyn SumSession, input: &Grid, advances: &[usize]) -> [Grid;
 }
 
 /// Threads that share a grid.
-fn engine(with: With, partition: Partition, rhythm: Rhythm) -> RankedEngine {
+fn engine(with: RankEngine, partition: Partition, rhythm: ExchangeInterval) -> RankedEngine {
     let (ranks, describer) = (Ranks::Threads(partition.ranks()), plan::abilities_of as _);
     RankedEngine { name: "threads", with, ranks, partition, units: [1; 3], rhythm, describer }
 }
@@ -95,8 +95,8 @@ fn any_cut_gives_the_bits_of_one_rank() {
         let advances = [split, job.steps - split];
         let expected = run(&mut *Cpu.prepare(&job).unwrap(), &input, &advances);
         let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
-        let rhythm = Rhythm { period: launch * rng.random_range(1..4), edges: false };
-        let engine = engine(With::Cpu, partition, rhythm);
+        let rhythm = ExchangeInterval { period: launch * rng.random_range(1..4), edges: false };
+        let engine = engine(RankEngine::Cpu, partition, rhythm);
         let mut team = engine.prepare(&job).unwrap();
         let found = run(&mut *team, &input, &advances);
         assert_eq!(found[1], expected[1], "{seed}: {job:?}");
@@ -117,7 +117,7 @@ fn exchanges_are_rare_and_ghosts_small() {
     let of_gpu = Exchange::of_gpu(12, [1, 16, 64]);
     assert_eq!(
         of_gpu.rhythm(&PartSweep::of(&job), &partition, free),
-        Rhythm { period: 10 * 12, edges: false }
+        ExchangeInterval { period: 10 * 12, edges: false }
     );
     // What takes long is better hidden.
     assert!(of_gpu.through_host().rhythm(&PartSweep::of(&job), &partition, free).edges);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranks that are threads of this process: messages go through channels.
 
-use super::post::{Kind, Post, check_ghosts};
+use super::post::{MessageKind, Messenger, check_ghosts};
 use problem::Error;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A message on its way.
-struct Letter {
+struct ThreadMessage {
     from: usize,
-    kind: Kind,
+    kind: MessageKind,
     bytes: Vec<u8>,
 }
 
 /// One rank's end of the channels.
 pub struct Threads {
     rank: usize,
-    to: Vec<Sender<Letter>>,
-    arriving: Receiver<Letter>,
+    to: Vec<Sender<ThreadMessage>>,
+    arriving: Receiver<ThreadMessage>,
     /// What arrived before anybody asked for it.
-    kept: RefCell<VecDeque<Letter>>,
+    kept: RefCell<VecDeque<ThreadMessage>>,
 }
 
 impl Threads {
@@ -34,7 +34,7 @@ impl Threads {
     }
 }
 
-impl Post for Threads {
+impl Messenger for Threads {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -50,18 +50,18 @@ impl Post for Threads {
     fn check(&self) -> Result<(), Error> {
         let mut kept = self.kept.borrow_mut();
         kept.extend(self.arriving.try_iter());
-        let mut ghosts = kept.iter().filter(|letter| letter.kind == Kind::Ghosts);
+        let mut ghosts = kept.iter().filter(|letter| letter.kind == MessageKind::Ghosts);
         ghosts.try_for_each(|letter| check_ghosts(&letter.bytes))
     }
 
-    fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error> {
-        let letter = Letter { from: self.rank, kind, bytes };
+    fn send(&self, to: usize, kind: MessageKind, bytes: Vec<u8>) -> Result<(), Error> {
+        let letter = ThreadMessage { from: self.rank, kind, bytes };
         self.to[to].send(letter).map_err(|_| Error::Gone { rank: to })
     }
 
-    fn receive(&self, from: usize, kind: Kind) -> Result<Vec<u8>, Error> {
+    fn receive(&self, from: usize, kind: MessageKind) -> Result<Vec<u8>, Error> {
         let mut kept = self.kept.borrow_mut();
-        let asked = |letter: &Letter| letter.from == from && letter.kind == kind;
+        let asked = |letter: &ThreadMessage| letter.from == from && letter.kind == kind;
         if let Some(at) = kept.iter().position(asked) {
             return Ok(kept.remove(at).expect("it was just found").bytes);
         }

@@ -7,18 +7,18 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use crate::plan::Forecast;
-use files::record::Waited;
+use files::record::SnapshotCost;
 use problem::check::field_growth::FieldGrowth;
 use problem::check::rounded::RoundedCoefficient;
-use problem::check::verify::{Comparison, Outcome, share};
+use problem::check::verify::{Comparison, ComparisonOutcome, share};
 use problem::check::wave_growth::WaveGrowth;
-use problem::{Arithmetic, Dtype, Job, Jump, Shape};
+use problem::{Arithmetic, Dtype, Job, JumpReport, Shape};
 
 mod text;
 mod verification;
 
 pub use text::FEW;
-pub use verification::{Mode, Verification};
+pub use verification::{Verification, VerificationMode};
 
 /// Totals with their names, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,7 +67,7 @@ pub struct Report {
     /// How many systems of a sweep were computed side by side, this one among them; 1 otherwise.
     pub side_by_side: usize,
     /// How steps were taken by Fourier transforms; null if they were not.
-    pub jump: Option<Jump>,
+    pub jump: Option<JumpReport>,
     /// What rounding in those transforms left at any point, at most; null without.
     pub noise: Option<f64>,
     /// What lies outside the grid; of fields that differ in it with their names.
@@ -77,7 +77,7 @@ pub struct Report {
     /// Files that were read and written.
     pub files: Files,
     /// What files on the way cost; null without.
-    pub snapshots: Option<Waited>,
+    pub snapshots: Option<SnapshotCost>,
     /// Steps that were timed: of a system all but those that were compared, unless they were taken again to be measured.
     pub timed_steps: usize,
     /// Their time.
@@ -129,7 +129,7 @@ pub struct Report {
 
     /// What would keep more digits.
     #[serde(skip)]
-    pub keeps: Option<Keeps>,
+    pub keeps: Option<MorePrecise>,
 }
 
 /// Files of a run; null where there is none.
@@ -173,23 +173,23 @@ impl Timing {
 
 /// What rounding took of the values of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct RoundingLoss {
     /// How much, as a part of them.
     pub part: String,
     /// What would keep more; none where nothing does.
-    pub keeps: Option<Keeps>,
+    pub keeps: Option<MorePrecise>,
 }
 
 /// What keeps more digits than a run did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeps {
+pub enum MorePrecise {
     /// An element type.
     Type(Dtype),
     /// An engine that takes one step after the other.
     Steps,
 }
 
-impl Keeps {
+impl MorePrecise {
     /// What keeps more digits than this arithmetic.
     #[must_use]
     pub fn more_than(arithmetic: &Arithmetic) -> Option<Self> {
@@ -212,7 +212,7 @@ impl Keeps {
 }
 
 /// What a run computes.
-pub struct Problem {
+pub struct ReportProblem {
     /// As [`Report::stencil`].
     pub stencil: Option<String>,
     /// As [`Report::title`].
@@ -237,7 +237,7 @@ pub struct Problem {
     pub value_bytes: usize,
 }
 
-impl Problem {
+impl ReportProblem {
     /// The problem of a stencil's job, whose only field has this name.
     #[must_use]
     pub fn of(job: &Job, field: &str) -> Self {
@@ -272,7 +272,7 @@ pub struct Facts {
     /// As [`Report::chain`].
     pub chain: usize,
     /// As [`Report::jump`].
-    pub jump: Option<Jump>,
+    pub jump: Option<JumpReport>,
     /// As [`Report::noise`].
     pub noise: Option<f64>,
     /// How it computes.
@@ -280,7 +280,7 @@ pub struct Facts {
     /// As [`Report::device`].
     pub device: String,
     /// As [`Report::keeps`].
-    pub keeps: Option<Keeps>,
+    pub keeps: Option<MorePrecise>,
     /// As [`Report::timed_steps`].
     pub timed_steps: usize,
     /// Sweeps through memory that these steps take.
@@ -292,9 +292,9 @@ pub struct Facts {
 impl Report {
     /// The report of a run of this problem.
     #[must_use]
-    pub fn new(problem: Problem, facts: Facts, verification: Verification) -> Self {
+    pub fn new(problem: ReportProblem, facts: Facts, verification: Verification) -> Self {
         let Timing { steps: time, repetitions, copy } = facts.timing;
-        let Problem { shape, steps, arrays_read, arrays_written, value_bytes, .. } = problem;
+        let ReportProblem { shape, steps, arrays_read, arrays_written, value_bytes, .. } = problem;
         let (points, seconds) = (shape.points(), time.as_secs_f64());
         let bytes_per_point = (arrays_read + arrays_written) * value_bytes;
         let rate = |amount: f64, seconds: f64| {
@@ -343,7 +343,7 @@ impl Report {
             fraction_of_copy: copy_rate.map(fraction),
             max_abs_err: main.map(|found| found.max_abs_err),
             rel_l2_err: main.map(|found| found.rel_l2_err),
-            verified: whole && verification.outcome == Some(Outcome::Verified),
+            verified: whole && verification.outcome == Some(ComparisonOutcome::Verified),
             verification,
             rounded_coefficients: Vec::new(),
             growth: None,
@@ -361,8 +361,8 @@ impl Report {
     #[must_use]
     pub fn with_rounded(mut self, rounded: Vec<RoundedCoefficient>) -> Self {
         let another = rounded.iter().any(RoundedCoefficient::is_another);
-        if another && self.verification.outcome == Some(Outcome::Verified) {
-            self.verification.outcome = Some(Outcome::DigitsLost);
+        if another && self.verification.outcome == Some(ComparisonOutcome::Verified) {
+            self.verification.outcome = Some(ComparisonOutcome::DigitsLost);
             self.verified = false;
         }
         Self { rounded_coefficients: rounded, ..self }
@@ -376,13 +376,13 @@ impl Report {
 
     /// What rounding took of the values, where that is more than 1 %.
     #[must_use]
-    pub fn lost(&self) -> Option<Lost> {
-        if self.verification.outcome != Some(Outcome::DigitsLost) {
+    pub fn lost(&self) -> Option<RoundingLoss> {
+        if self.verification.outcome != Some(ComparisonOutcome::DigitsLost) {
             return None;
         }
         let of_steps = self.verification.verdict.lost().map(Comparison::part);
         let of_coefficients = self.rounded_coefficients.iter().map(|rounded| rounded.part);
         let part = of_steps.into_iter().chain(of_coefficients).fold(0.0, f64::max);
-        Some(Lost { part: share(part), keeps: self.keeps })
+        Some(RoundingLoss { part: share(part), keeps: self.keeps })
     }
 }

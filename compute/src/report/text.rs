@@ -3,9 +3,9 @@
 
 use std::fmt::{self, Write};
 
-use super::{Lost, Mode, Report, Totals, Verification};
+use super::{Report, RoundingLoss, Totals, Verification, VerificationMode};
 use crate::plan::depth;
-use problem::Jump;
+use problem::JumpReport;
 use problem::check::field_growth::FieldGrowth;
 use problem::check::verify::{Comparison, Verdict};
 
@@ -13,7 +13,7 @@ impl Report {
     /// What was compared, a line for each way.
     fn checks(&self, full: Option<&str>) -> Vec<String> {
         let Verification { mode, verdict, complete, reduced, .. } = &self.verification;
-        if *mode == Mode::Off {
+        if *mode == VerificationMode::Off {
             return vec!["NOT VERIFIED, as asked".into()];
         }
         let mut lines = Vec::new();
@@ -34,7 +34,7 @@ impl Report {
             }
             lines.extend(self.spans(verdict, full));
         }
-        if let Some(Lost { part, .. }) = self.lost() {
+        if let Some(RoundingLoss { part, .. }) = self.lost() {
             lines.insert(0, format!("TOOK THE DIGITS, up to {part}; what was compared:"));
         }
         if !complete {
@@ -170,7 +170,7 @@ impl Report {
                 line("kernel", &format_args!("{kernel}, {many} systems side by side"))?;
             }
         }
-        if let Some(Jump { steps, toruses, rim, growth }) = &self.jump {
+        if let Some(JumpReport { steps, toruses, rim, growth }) = &self.jump {
             let torus = |torus: &Vec<usize>| {
                 torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
             };
@@ -255,10 +255,10 @@ fn count(number: usize, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Facts, Problem};
+    use super::super::{Facts, ReportProblem};
     use super::*;
-    use crate::plan::{Forecast, Target, on_gpu};
-    use crate::report::{Keeps, Timing};
+    use crate::plan::{Forecast, RunTarget, on_gpu};
+    use crate::report::{MorePrecise, Timing};
     use problem::{Arithmetic, Dtype, Job};
     use std::time::Duration;
     use transform::catalogue;
@@ -296,7 +296,7 @@ mod tests {
             jump: None,
             noise: None,
             arithmetic: Arithmetic::on_cores(Dtype::F16).to_string(),
-            keeps: Keeps::more_than(&Arithmetic::on_cores(Dtype::F16)),
+            keeps: MorePrecise::more_than(&Arithmetic::on_cores(Dtype::F16)),
             device: "CPU, 1 thread".into(),
             timed_steps: steps,
             sweeps: steps,
@@ -304,7 +304,7 @@ mod tests {
         };
         let verdict = Verdict { comparisons, by_jumps: false };
         let verification = Verification::new(verdict, true, true, None);
-        Report::new(Problem::of(&job, "u"), facts, verification)
+        Report::new(ReportProblem::of(&job, "u"), facts, verification)
     }
 
     fn report(max_abs_err: f64) -> Report {
@@ -331,7 +331,7 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
 
     #[test]
     fn the_margin_and_what_was_predicted_are_told() {
-        let target = Target::described(Machine::h200());
+        let target = RunTarget::described(Machine::h200());
         let stencil = catalogue::find("star2d1r").unwrap();
         let job = Job::new(stencil, "4096x4096".parse().unwrap(), Dtype::F16, 1);
         let mut forecast = Forecast::of_first(&on_gpu(&target, &job), 1).unwrap();
@@ -360,7 +360,7 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
             (992, "a rim of 992 points stepped"),
         ] {
             let toruses = vec![vec![128, 135]];
-            report.jump = Some(Jump { steps: 3, toruses, rim, growth: None });
+            report.jump = Some(JumpReport { steps: 3, toruses, rim, growth: None });
             let line =
                 format!("\njump       3 steps at once, spectral, on a torus of 128x135, {text}\n");
             assert!(report.to_string().contains(&line), "{report}");
@@ -450,7 +450,7 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
                     every point against the f64 reference: max error 5.00e-1";
         assert!(text.contains(told), "{text}");
         assert!(!text.contains("verified") && !report.verified && !report.failed(), "{text}");
-        assert_eq!(report.lost().unwrap().keeps, Some(Keeps::Type(Dtype::F32)));
+        assert_eq!(report.lost().unwrap().keeps, Some(MorePrecise::Type(Dtype::F32)));
         let right = comparison(0, 900, 0.5);
         let wrong = Comparison { max_abs_err: 1.5, ..lost.clone() };
         for (of, outcome, passed) in [
@@ -478,17 +478,17 @@ bandwidth  0.0 GB/s effective, 0.50 of a copy (0.0 GB/s)
         let (cores, tensor) = (Arithmetic::on_cores, |dtype| Arithmetic::on_tensor_cores(dtype, 1));
         let spectral = Arithmetic::spectral_on_gpu;
         for (arithmetic, keeps) in [
-            (cores(Dtype::F16), Some(Keeps::Type(Dtype::F32))),
-            (cores(Dtype::Bf16), Some(Keeps::Type(Dtype::F32))),
-            (tensor(Dtype::Tf32), Some(Keeps::Type(Dtype::F32))),
-            (spectral(Dtype::F16), Some(Keeps::Type(Dtype::F32))),
-            (cores(Dtype::F32), Some(Keeps::Type(Dtype::F64))),
-            (spectral(Dtype::F32), Some(Keeps::Steps)),
-            (spectral(Dtype::F64), Some(Keeps::Steps)),
+            (cores(Dtype::F16), Some(MorePrecise::Type(Dtype::F32))),
+            (cores(Dtype::Bf16), Some(MorePrecise::Type(Dtype::F32))),
+            (tensor(Dtype::Tf32), Some(MorePrecise::Type(Dtype::F32))),
+            (spectral(Dtype::F16), Some(MorePrecise::Type(Dtype::F32))),
+            (cores(Dtype::F32), Some(MorePrecise::Type(Dtype::F64))),
+            (spectral(Dtype::F32), Some(MorePrecise::Steps)),
+            (spectral(Dtype::F64), Some(MorePrecise::Steps)),
             (cores(Dtype::F64), None),
         ] {
             let lost = Comparison { largest: 2.0, ..comparison(0, 900, 0.5) };
-            let keeps_more = Keeps::more_than(&arithmetic);
+            let keeps_more = MorePrecise::more_than(&arithmetic);
             let report = Report { keeps: keeps_more, ..report_of(900, vec![lost], None) };
             assert_eq!(report.lost().unwrap().keeps, keeps, "{arithmetic}");
         }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use problem::check::verify::{Outcome, Verdict};
+use problem::check::verify::{ComparisonOutcome, Verdict};
 
 /// With what runs are compared that are not too long for it.
 const STEPS: &str = "the plain stencil in f64, step by step";
@@ -11,7 +11,7 @@ const STEPS: &str = "the plain stencil in f64, step by step";
 /// How much was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum VerificationMode {
     /// Nothing, as was asked.
     Off,
     /// Every point after all steps.
@@ -24,13 +24,13 @@ pub enum Mode {
 #[derive(Clone, Debug, Serialize)]
 pub struct Verification {
     /// How much.
-    pub mode: Mode,
+    pub mode: VerificationMode,
     /// With what; null if nothing was compared.
     pub reference: Option<&'static str>,
     /// Whether rounding explains all differences; null if nothing was compared.
     pub passed: Option<bool>,
     /// What that shows, digits that rounding took included; null if nothing was compared.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ComparisonOutcome>,
     /// Whether all was compared that was to be; false after a signal.
     pub complete: bool,
     /// Why less was compared than was asked for, or than would be with more memory.
@@ -45,7 +45,7 @@ impl Verification {
     #[must_use]
     pub fn off() -> Self {
         Self {
-            mode: Mode::Off,
+            mode: VerificationMode::Off,
             reference: None,
             passed: None,
             outcome: None,
@@ -69,7 +69,7 @@ impl Verification {
             }
         };
         Self {
-            mode: if full { Mode::Full } else { Mode::Sample },
+            mode: if full { VerificationMode::Full } else { VerificationMode::Sample },
             reference: any.then_some(reference),
             passed: any.then_some(verdict.holds()),
             outcome: verdict.outcome(),

@@ -14,7 +14,7 @@ const PIECE: u128 = 4 * super::PIECE_BYTES as u128;
 
 /// What a run wants to do.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct RunDemand {
     /// Compare something.
     pub check: bool,
     /// Compare every point after all steps.
@@ -46,8 +46,13 @@ impl MemoryBudget {
     ///
     /// # Errors
     /// [`Error::Memory`]: not even the run itself fits.
-    pub fn new(engine: &dyn Engine, job: &Job, wanted: Wanted, free: Bytes) -> Result<Self, Error> {
-        let Wanted { check, full, released, to_come, to_stay } = wanted;
+    pub fn new(
+        engine: &dyn Engine,
+        job: &Job,
+        wanted: RunDemand,
+        free: Bytes,
+    ) -> Result<Self, Error> {
+        let RunDemand { check, full, released, to_come, to_stay } = wanted;
         let free_then = u128::from(free.0) + released;
         let grids = |input| (engine.host_bytes(job, input) + to_stay).max(to_come);
         let base = |input| grids(input) + PROGRAM + PIECE;
@@ -101,7 +106,7 @@ mod tests {
     }
 
     fn budget(steps: usize, full: bool, free: u128) -> Result<MemoryBudget, Error> {
-        let wanted = Wanted { check: true, full, released: 0, to_come: 31 * MIB, to_stay: 0 };
+        let wanted = RunDemand { check: true, full, released: 0, to_come: 31 * MIB, to_stay: 0 };
         MemoryBudget::new(&Cpu, &job(steps), wanted, Bytes(free as u64))
     }
 
@@ -133,12 +138,12 @@ mod tests {
     #[test]
     fn an_input_that_is_released_counts_as_free() {
         let wanted =
-            Wanted { check: false, full: false, released: 31 * MIB, to_come: 0, to_stay: 0 };
+            RunDemand { check: false, full: false, released: 31 * MIB, to_come: 0, to_stay: 0 };
         let budget = |released, free: u128| {
             MemoryBudget::new(
                 &Cpu,
                 &job(1),
-                Wanted { released, ..wanted },
+                RunDemand { released, ..wanted },
                 Bytes((free * MIB) as u64),
             )
         };

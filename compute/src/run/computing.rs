@@ -6,31 +6,33 @@ use std::time::{Duration, Instant};
 
 use super::FIELD;
 use super::overflow::Watch;
-use super::stepping::{Pace, Stepping, take_steps};
-use super::tail::Tail;
+use super::stepping::{BatchSize, Stepping, take_steps};
+use super::tail::ComparedRegions;
 use super::verifying::found;
 use crate::engine::{Input, State, SumSession};
 use problem::check::reference;
 use problem::check::sample::Span;
-use problem::check::verify::{Comparing, Comparison};
+use problem::check::verify::{Comparison, RunningComparison};
 use problem::control::Control;
-use problem::observe::{ArrayName, By, Nobody, Observer, PartFile, PendingCopy, Snapshot, copied};
+use problem::observe::{
+    ArrayName, ComputedBy, NoObserver, Observer, PartFile, PendingCopy, Snapshot, copied,
+};
 use problem::{Error, Grid, Job, Jumped, Region, Shape, Values, View};
 
 /// How far a grid has come.
-pub struct Progressed {
+pub struct StepsTaken {
     watch: Watch,
     /// Steps that are done.
     done: usize,
     /// The device's time for them.
     time: Duration,
-    pace: Pace,
+    pace: BatchSize,
 }
 
-impl Progressed {
+impl StepsTaken {
     /// From a finite grid after so many steps on.
     pub fn from(done: usize) -> Self {
-        Self { watch: Watch::from(done), done, time: Duration::ZERO, pace: Pace::default() }
+        Self { watch: Watch::from(done), done, time: Duration::ZERO, pace: BatchSize::default() }
     }
 
     /// Its grid was changed between two steps, and is finite.
@@ -63,7 +65,7 @@ pub struct Computing<'a> {
     session: &'a mut dyn SumSession,
     input: Input,
     control: &'a Control,
-    at: &'a mut Progressed,
+    at: &'a mut StepsTaken,
     /// The step after the last one.
     to: usize,
     /// The engine.
@@ -73,16 +75,16 @@ pub struct Computing<'a> {
     /// What is compared on the way.
     spans: VecDeque<Span>,
     /// The span that has begun, with what its regions depend on.
-    open: Option<Open>,
+    open: Option<OpenSpan>,
     /// What is compared before an observer has seen enough.
-    tail: Option<Tail>,
+    tail: Option<ComparedRegions>,
     comparisons: Vec<Comparison>,
     /// Whether all values are looked at after the last step.
     looks_after: bool,
 }
 
 /// A span that has begun.
-struct Open {
+struct OpenSpan {
     span: Span,
     /// The values that its regions depend on, as they were at its beginning.
     before: Vec<Vec<f64>>,
@@ -97,7 +99,7 @@ impl<'a> Computing<'a> {
         session: &'a mut dyn SumSession,
         input: Input,
         control: &'a Control,
-        at: &'a mut Progressed,
+        at: &'a mut StepsTaken,
         steps: usize,
     ) -> Self {
         let to = at.done + steps;
@@ -126,7 +128,7 @@ impl<'a> Computing<'a> {
     }
 
     /// With a comparison of the last steps before somebody has seen enough.
-    pub fn with_tail(self, tail: Option<Tail>) -> Self {
+    pub fn with_tail(self, tail: Option<ComparedRegions>) -> Self {
         Self { tail, ..self }
     }
 
@@ -135,7 +137,7 @@ impl<'a> Computing<'a> {
     /// # Errors
     /// A value was seen that is not, somebody asked for an end, or the device refuses.
     pub fn take_all(mut self) -> Result<(), Error> {
-        self.until_end(&mut Nobody)
+        self.until_end(&mut NoObserver)
     }
 
     /// Takes all steps while somebody looks, and compares the spans, which are in order.
@@ -170,7 +172,8 @@ impl<'a> Computing<'a> {
     /// Compares the span that ends here.
     fn close(&mut self) -> Result<(), Error> {
         let done = self.at.done;
-        let Some(Open { span, before, jumps }) = self.open.take_if(|it| it.span.to_step == done)
+        let Some(OpenSpan { span, before, jumps }) =
+            self.open.take_if(|it| it.span.to_step == done)
         else {
             return Ok(());
         };
@@ -187,7 +190,7 @@ impl<'a> Computing<'a> {
         {
             let before = self.before(&span.regions, span.to_step - span.from_step)?;
             let jumps = self.session.jumped().unwrap_or_default().count;
-            self.open = Some(Open { span, before, jumps });
+            self.open = Some(OpenSpan { span, before, jumps });
         }
         let end = self.open.as_ref().map(|open| open.span.to_step);
         Ok(end.or_else(|| self.spans.front().map(|span| span.from_step)))
@@ -214,7 +217,7 @@ impl<'a> Computing<'a> {
         // The error of all jumps so far is more than that of these.
         let jumped =
             self.session.jumped().map(|all| Jumped { count: all.count - jumps_before, ..all });
-        let comparing = Comparing::new(job, arithmetic, span.from_step, span.to_step);
+        let comparing = RunningComparison::new(job, arithmetic, span.from_step, span.to_step);
         let mut comparing = comparing.by(jumped);
         for (region, before) in span.regions.iter().zip(before) {
             let after = self.session.read(0, State::Now, *region)?;
@@ -239,7 +242,8 @@ impl<'a> Computing<'a> {
 
     /// Compares the last steps, if they are held.
     fn compare_tail(&mut self) -> Result<Option<Comparison>, Error> {
-        let Some(Tail { regions, held: Some((from_step, to_step, before)), .. }) = self.tail.take()
+        let Some(ComparedRegions { regions, held: Some((from_step, to_step, before)), .. }) =
+            self.tail.take()
         else {
             return Ok(None);
         };
@@ -305,7 +309,7 @@ struct RunSnapshot<'a> {
     session: &'a mut dyn SumSession,
     input: Input,
     control: &'a Control,
-    at: &'a mut Progressed,
+    at: &'a mut StepsTaken,
     engine: &'static str,
     field: &'a str,
 }
@@ -327,7 +331,7 @@ impl Snapshot for RunSnapshot<'_> {
         vec![ArrayName { field: self.field.to_owned(), level: 0 }]
     }
 
-    fn by(&self) -> By {
+    fn by(&self) -> ComputedBy {
         let Self { session, engine, .. } = self;
         let how = match (*engine, session.jump()) {
             // Each step is rounded by itself.
@@ -338,7 +342,7 @@ impl Snapshot for RunSnapshot<'_> {
                 format!("{kernel}, fuse {}, chain {}", session.arithmetic().fuse, session.chain())
             }
         };
-        By { engine: (*engine).to_owned(), how }
+        ComputedBy { engine: (*engine).to_owned(), how }
     }
 
     fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {
@@ -382,9 +386,9 @@ mod tests {
         let stencil = catalogue::find("star1d1r").unwrap();
         let job = Job::new(stencil, "2".parse().unwrap(), Dtype::F16, steps);
         let (mut session, control) = (Counting::new(bad_from), Control::default());
-        let mut at = Progressed::from(0);
+        let mut at = StepsTaken::from(0);
         let computing = Computing::new(&job, &mut session, Input::Kept, &control, &mut at, steps);
-        let outcome = computing.all(&[], &mut Nobody).map(|_| ());
+        let outcome = computing.all(&[], &mut NoObserver).map(|_| ());
         (outcome, session.asked, at.time())
     }
 
@@ -486,22 +490,22 @@ mod tests {
             let mut inner = Cpu.prepare(&job).unwrap();
             inner.load(&input).unwrap();
             let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
-            let mut at = Progressed::from(0);
+            let mut at = StepsTaken::from(0);
             let computing =
                 Computing::new(&job, &mut session, Input::Kept, &control, &mut at, job.steps);
-            let found = computing.all(&spans, &mut Nobody).unwrap();
+            let found = computing.all(&spans, &mut NoObserver).unwrap();
             let found: Vec<bool> = found.iter().map(Comparison::holds).collect();
             assert_eq!(found, holds, "wrong from step {from} on");
         }
     }
 
     /// Has seen enough after some step, looking every so many.
-    struct Ends {
+    struct EndCheck {
         every: usize,
         at: usize,
     }
 
-    impl Observer for Ends {
+    impl Observer for EndCheck {
         fn next(&self, done: usize) -> Option<usize> {
             next_multiple(done, self.every)
         }
@@ -537,7 +541,7 @@ mod tests {
                 let mut inner = Cpu.prepare(&job).unwrap();
                 inner.load(&input).unwrap();
                 let (mut session, control) = (Wrong { inner, done: 0, from }, Control::default());
-                let mut at_now = Progressed::from(0);
+                let mut at_now = StepsTaken::from(0);
                 let computing = Computing::new(
                     &job,
                     &mut session,
@@ -546,8 +550,8 @@ mod tests {
                     &mut at_now,
                     job.steps,
                 );
-                let mut ends = Ends { every, at };
-                let tail = Tail::new(8, spans[0].regions.clone());
+                let mut ends = EndCheck { every, at };
+                let tail = ComparedRegions::new(8, spans[0].regions.clone());
                 let computing = computing.with_tail(Some(tail));
                 let found = computing.all(&spans, &mut ends).unwrap();
                 assert_eq!(at_now.steps(), at, "it ends at a look");

@@ -2,7 +2,7 @@
 //! A result as those see it who looked at the run.
 
 use super::Computed;
-use problem::observe::{ArrayName, By, PartFile, Snapshot};
+use problem::observe::{ArrayName, ComputedBy, PartFile, Snapshot};
 use problem::region::Region;
 use problem::{Error, Shape, Values};
 
@@ -18,8 +18,8 @@ impl Snapshot for Finished<'_> {
         vec![ArrayName { field: self.0.run.options.field().to_owned(), level: 0 }]
     }
 
-    fn by(&self) -> By {
-        By { engine: self.0.run.choice.engine.name().to_owned(), how: String::new() }
+    fn by(&self) -> ComputedBy {
+        ComputedBy { engine: self.0.run.choice.engine.name().to_owned(), how: String::new() }
     }
 
     fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {

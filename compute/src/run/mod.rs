@@ -9,13 +9,13 @@ use crate::device::DeviceArray;
 use crate::engine::cpu::Cpu;
 use crate::engine::{Engine, EngineRequest, Input, State, SumSession, Sweeps};
 use crate::plan::{self, Choice, Sharing};
-use crate::report::{Keeps, Problem, Report, Timing, Verification};
+use crate::report::{MorePrecise, Report, ReportProblem, Timing, Verification};
 use files::io::StartSource;
 use problem::check::sample;
 use problem::check::verify::{Comparison, Verdict, Verify};
 use problem::control::Control;
-use problem::error::During;
-use problem::observe::{Nobody, Observer, Snapshot};
+use problem::error::InterruptedWork;
+use problem::observe::{NoObserver, Observer, Snapshot};
 use problem::region::Region;
 use problem::{Error, Grid, Holder, Job, Values, memory};
 
@@ -34,14 +34,14 @@ mod verifying;
 pub use checked::checked;
 pub use checkpointed::checkpointed;
 pub use completed::Completed;
-pub use stepping::{Pace, Stepping, take_steps};
+pub use stepping::{BatchSize, Stepping, take_steps};
 pub use timing::{Time, measure};
 
-pub(crate) use computing::{Computing, Progressed};
+pub(crate) use computing::{Computing, StepsTaken};
 
-use budget::{MemoryBudget, Wanted};
+use budget::{MemoryBudget, RunDemand};
 use finished::Finished;
-use tail::Tail;
+use tail::ComparedRegions;
 
 /// The name of the field of a stencil, which has only one.
 pub const FIELD: &str = "u";
@@ -146,7 +146,7 @@ impl Run {
         let parts = options.sharing.as_ref().map_or(parts, |sharing| sharing.here(parts));
         // Without it nothing is compared from there on.
         let begins_at_input = options.done == 0 && !options.drops_input;
-        let wanted = Wanted {
+        let wanted = RunDemand {
             check,
             full: check && begins_at_input && sample::wants_full(&job, options.verify),
             released: bytes_if(InputMemory::Given),
@@ -241,7 +241,7 @@ impl Run {
     /// The input holds a value that is not finite, or the result does; the device refuses; somebody asked
     /// for an end.
     pub fn compute(self, input: Cow<'_, Grid>) -> Result<Computed, Error> {
-        self.compute_observed(input, &mut Nobody)
+        self.compute_observed(input, &mut NoObserver)
     }
 
     /// Computes as [`Run::compute`] does, with an observer that looks between the steps, and may end the run.
@@ -286,9 +286,10 @@ fn compute(mut run: Loaded, observer: &mut dyn Observer) -> Result<Computed, Err
     let spans = checks.as_ref().map_or(&[][..], |checks| &checks.spans);
     // A comparison before each look would cost jumps as many as those that are made.
     let tail = spans.first().filter(|_| facts.open_ended && !facts.jumps);
-    let tail = tail.map(|span| Tail::new(span.to_step - span.from_step, span.regions.clone()));
+    let tail =
+        tail.map(|span| ComparedRegions::new(span.to_step - span.from_step, span.regions.clone()));
     let (session, control) = (session.as_mut(), &options.control);
-    let mut at = Progressed::from(options.done);
+    let mut at = StepsTaken::from(options.done);
     let left = job.steps.saturating_sub(options.done);
     let computing = Computing::new(job, session, budget.input, control, &mut at, left);
     let computing = computing.named(choice.engine.name(), options.field()).with_tail(tail);
@@ -342,14 +343,14 @@ impl Loaded {
             noise: session.jump().and(session.jumped()).map(|jumped| jumped.error),
             jump: session.jump(),
             arithmetic: session.arithmetic().to_string(),
-            keeps: Keeps::more_than(&session.arithmetic()),
+            keeps: MorePrecise::more_than(&session.arithmetic()),
             device: session.device(),
             timed_steps: steps,
             sweeps: session.sweeps(steps),
             timing,
         };
         let field = options.field().to_owned();
-        let problem = Problem { steps, ..Problem::of(job, &field) };
+        let problem = ReportProblem { steps, ..ReportProblem::of(job, &field) };
         let report = Report::new(problem, facts, verification);
         Report { resumed_after: (options.done > 0).then_some(options.done), ..report }
     }
@@ -429,7 +430,7 @@ impl Computed {
             Some(by) => verifying::compare_by_jumps(job, by, session, control).map(Some),
         };
         self.verdict.by_jumps = jumps.is_some();
-        let comparison = compared.map_err(|error| During::Verifying.of(error))?;
+        let comparison = compared.map_err(|error| InterruptedWork::Verifying.of(error))?;
         self.verdict.comparisons.extend(comparison);
         self.verified = Verified::Done;
         Ok(self.verdict.holds())
@@ -450,7 +451,7 @@ impl Computed {
         let stop = &self.run.options.control.stop;
         let timing =
             timing::measure(self.run.session.as_mut(), self.run.job.steps, own, time, input, stop);
-        self.timing = timing.map_err(|error| During::Measuring.of(error))?;
+        self.timing = timing.map_err(|error| InterruptedWork::Measuring.of(error))?;
         let of_cpu = self.run.choice.engine.name() == Cpu.name();
         if self.timing.copy.is_some() && of_cpu {
             // A forecast is of the steps that were planned for, which are as many as are taken between two looks.

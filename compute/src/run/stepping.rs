@@ -52,17 +52,17 @@ pub trait Stepping {
 
 /// How many launches a batch has: twice as many as the batch before, until a batch takes about a tenth of a second.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct BatchSize {
     launches: usize,
 }
 
-impl Default for Pace {
+impl Default for BatchSize {
     fn default() -> Self {
         Self { launches: 1 }
     }
 }
 
-impl Pace {
+impl BatchSize {
     /// Steps of a batch.
     fn batch(self, launch: usize) -> usize {
         self.launches.saturating_mul(launch)
@@ -83,7 +83,7 @@ impl Pace {
 pub fn take_steps(
     of: &mut dyn Stepping,
     last: usize,
-    pace: &mut Pace,
+    pace: &mut BatchSize,
     observer: &mut dyn Observer,
     control: &Control,
 ) -> Result<(), Error> {
@@ -98,7 +98,7 @@ pub fn take_steps(
 fn try_take(
     of: &mut dyn Stepping,
     last: usize,
-    pace: &mut Pace,
+    pace: &mut BatchSize,
     observer: &mut dyn Observer,
     control: &Control,
 ) -> Result<(), Error> {

@@ -5,7 +5,7 @@
 use problem::region::Region;
 
 /// What is compared, and what is held for it.
-pub struct Tail {
+pub struct ComparedRegions {
     /// The most steps.
     pub steps: usize,
     /// The points; regions may overlap.
@@ -14,7 +14,7 @@ pub struct Tail {
     pub held: Option<(usize, usize, Vec<Vec<f64>>)>,
 }
 
-impl Tail {
+impl ComparedRegions {
     /// Of so many steps at these points.
     pub fn new(steps: usize, regions: Vec<Region>) -> Self {
         Self { steps, regions, held: None }
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn each_end_is_held_for_once() {
-        let mut tail = Tail::new(8, Vec::new());
+        let mut tail = ComparedRegions::new(8, Vec::new());
         assert_eq!(tail.start(0, 100), Some(92));
         assert_eq!((tail.start(95, 100), tail.start(0, 5)), (Some(95), Some(0)));
         assert_eq!(tail.start(100, 100), None);

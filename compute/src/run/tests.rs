@@ -81,8 +81,8 @@ impl SumSession for Counting {
 /// tell, so that theirs stay where they are. Rounding explains that, which does not make them right.
 #[test]
 fn values_that_rounding_made_are_not_called_verified() {
-    use crate::report::Keeps;
-    use problem::check::verify::{Outcome, Verify};
+    use crate::report::MorePrecise;
+    use problem::check::verify::{ComparisonOutcome, Verify};
     let stencil = transform::catalogue::find("heat-2d").unwrap();
     for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
         for boundary in ["zero", "y:periodic"] {
@@ -92,11 +92,12 @@ fn values_that_rounding_made_are_not_called_verified() {
             let (engine, verify) = (EngineRequest::Cpu, Some(Verify::Full));
             let (_, report) = run(&Request { job, input, engine, verify }).unwrap();
             let narrow = matches!(dtype, Dtype::F16 | Dtype::Bf16);
-            let outcome = if narrow { Outcome::DigitsLost } else { Outcome::Verified };
+            let outcome =
+                if narrow { ComparisonOutcome::DigitsLost } else { ComparisonOutcome::Verified };
             assert_eq!(report.verification.outcome, Some(outcome), "{dtype}, {boundary}: {report}");
             assert_eq!((report.verified, report.failed()), (!narrow, false), "{report}");
             let keeps = report.lost().map(|lost| lost.keeps);
-            assert_eq!(keeps, narrow.then_some(Some(Keeps::Type(Dtype::F32))), "{report}");
+            assert_eq!(keeps, narrow.then_some(Some(MorePrecise::Type(Dtype::F32))), "{report}");
         }
     }
 }
@@ -135,7 +136,7 @@ fn a_comparison_of_all_steps_needs_the_input() {
 /// What is too much for the steps that were asked for may not be for those that were taken.
 #[test]
 fn a_run_that_ends_early_is_compared_as_a_whole() {
-    use files::record::Steady;
+    use files::record::SteadyEnd;
     let stencil = transform::catalogue::find("heat-2d").unwrap();
     for boundary in ["zero", "edge", "x:constant=1,y:reflect"] {
         for engine in [EngineRequest::Cpu, EngineRequest::Fft] {
@@ -145,7 +146,7 @@ fn a_run_that_ends_early_is_compared_as_a_whole() {
             let input = StartSource::Gauss.grid(job.shape, Dtype::F32).unwrap();
             let options = Options { engine, portion: Some(50), ..Options::default() };
             let planned = Run::plan(job, options, InputMemory::Given).unwrap();
-            let mut steady = Steady::new(1e-5, 50);
+            let mut steady = SteadyEnd::new(1e-5, 50);
             let mut computed = planned.compute_observed(Cow::Owned(input), &mut steady).unwrap();
             assert!(computed.verify().unwrap() && steady.is_reached());
             let (report, steps) = (computed.report(), computed.step());

@@ -7,7 +7,7 @@ use crate::engine::{State, SumSession};
 use crate::run::PIECE_BYTES;
 use problem::check::growth;
 use problem::check::reference;
-use problem::check::verify::{Comparing, Comparison, Outcome};
+use problem::check::verify::{Comparison, ComparisonOutcome, RunningComparison};
 use problem::control::{Control, Work};
 use problem::region::Region;
 use problem::{Depth, Dtype, Error, Grid, Job, Values};
@@ -27,7 +27,7 @@ pub fn compare(
     }
     let mut progress = control.begin(Work::Verifying, job.steps.saturating_mul(regions.len()));
     let mut comparing =
-        Comparing::new(job, session.arithmetic(), 0, job.steps).by(session.jumped());
+        RunningComparison::new(job, session.arithmetic(), 0, job.steps).by(session.jumped());
     let mut done = 0;
     for region in regions {
         let from = reference::before(*region, job.steps, job);
@@ -94,7 +94,7 @@ pub fn compare_by_jumps(
         left -= count;
         progress.reached(job.steps - left)?;
     }
-    let comparing = Comparing::new(job, session.arithmetic(), 0, job.steps);
+    let comparing = RunningComparison::new(job, session.arithmetic(), 0, job.steps);
     let mut comparing = comparing.by(session.jumped());
     // The reference's own transforms, and what it stored.
     let own = exact.jumped().unwrap_or_default();
@@ -115,9 +115,12 @@ pub fn compare_by_jumps(
 ///
 /// # Errors
 /// The device refuses.
-pub fn found(comparing: Comparing, session: &mut dyn SumSession) -> Result<Comparison, Error> {
+pub fn found(
+    comparing: RunningComparison,
+    session: &mut dyn SumSession,
+) -> Result<Comparison, Error> {
     let found = comparing.finish();
-    if found.whole || found.outcome() != Outcome::DigitsLost {
+    if found.whole || found.outcome() != ComparisonOutcome::DigitsLost {
         return Ok(found);
     }
     let shape = session.shape();

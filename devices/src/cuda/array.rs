@@ -6,8 +6,8 @@
 //! one: on the device, at the speed of its memory. Such copies are made on the default stream, and have ended when
 //! a call returns.
 
-use super::super::{Elsewhere, Rows, failed};
-use super::bytes::{Current, DeviceBytes};
+use super::super::{ForeignMemory, MemoryRows, failed};
+use super::bytes::{ContextGuard, DeviceBytes};
 use super::memory;
 use super::strides::{check_number, rows};
 use cuda_driver::sys;
@@ -21,7 +21,7 @@ pub struct DeviceArray {
     shape: Shape,
     dtype: Dtype,
     /// From the address on.
-    rows: Rows,
+    rows: MemoryRows,
 }
 
 impl DeviceArray {
@@ -67,8 +67,8 @@ impl DeviceArray {
     }
 
     /// Where it lies.
-    pub fn lies(&self) -> Elsewhere {
-        Elsewhere::new(self.address, self.rows)
+    pub fn lies(&self) -> ForeignMemory {
+        ForeignMemory::new(self.address, self.rows)
     }
 
     /// Its values, in the memory of this machine.
@@ -77,7 +77,7 @@ impl DeviceArray {
     /// There is no memory for them, or the device refuses.
     pub fn download(&self) -> Result<Grid, Error> {
         Grid::check_memory(self.shape, self.dtype)?;
-        let _current = Current::new()?;
+        let _current = ContextGuard::new()?;
         let values = with_dtype!(self.dtype, T => {
             let mut values = vec![T::from_f64(f64::NAN); self.shape.points()];
             memory::read_from(self.address, self.rows, bytemuck::cast_slice_mut(&mut values))?;
@@ -106,8 +106,8 @@ impl DeviceGrid {
     }
 
     /// Where it lies, as long as it is there.
-    pub fn lies(&self) -> Elsewhere {
-        Elsewhere::new(self.address(), self.rows())
+    pub fn lies(&self) -> ForeignMemory {
+        ForeignMemory::new(self.address(), self.rows())
     }
 
     /// A copy of a grid in the memory of this machine.
@@ -116,7 +116,7 @@ impl DeviceGrid {
     /// There is no GPU, or it refuses.
     pub fn upload(grid: &Grid) -> Result<Self, Error> {
         let new = Self::allocate(grid.shape, grid.dtype())?;
-        let _current = Current::new()?;
+        let _current = ContextGuard::new()?;
         let bytes: &[u8] = with_values!(&grid.values, values => bytemuck::cast_slice(values));
         // SAFETY: both hold as many bytes.
         let copied =
@@ -132,7 +132,7 @@ impl DeviceGrid {
     /// There is no room, or the device refuses.
     pub fn copied(array: &DeviceArray) -> Result<Self, Error> {
         let new = Self::allocate(array.shape, array.dtype)?;
-        let _current = Current::new()?;
+        let _current = ContextGuard::new()?;
         memory::copy_rows(array.lies(), new.lies())?;
         Ok(new)
     }
@@ -144,7 +144,7 @@ impl DeviceGrid {
         DeviceArray { address, shape, dtype, rows }
     }
 
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> MemoryRows {
         rows(self.shape, None, self.dtype.bytes()).expect("C order")
     }
 
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn strides_of_rows_and_planes_are_taken() {
         let rows = |extents: &[usize], strides| {
-            let Rows { start, width, rows, row_pitch, planes, plane_pitch } =
+            let MemoryRows { start, width, rows, row_pitch, planes, plane_pitch } =
                 array(0, extents, strides, Dtype::F32).unwrap().rows;
             assert_eq!(start, 0);
             [width, rows, row_pitch, planes, plane_pitch]

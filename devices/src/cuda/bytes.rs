@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use super::super::info::nth_device;
-use super::super::{Elsewhere, Rows, failed};
+use super::super::{ForeignMemory, MemoryRows, failed};
 use super::memory;
 use super::strides::{NUMBER, check_number, rows};
 use cuda_driver::{CallError, sys};
@@ -122,7 +122,7 @@ impl DeviceBytes {
         let Block { address, bytes, context, .. } = self.block();
         let _current = context.current()?;
         let mut values = vec![0; *bytes];
-        memory::read_from(*address, Rows::first(*bytes), &mut values)?;
+        memory::read_from(*address, MemoryRows::first(*bytes), &mut values)?;
         Ok(values)
     }
 
@@ -136,8 +136,8 @@ impl DeviceBytes {
     pub unsafe fn copy_to(&self, to: u64, bytes: usize) -> Result<(), Error> {
         let Block { address, bytes: own, context, .. } = self.block();
         let _current = context.current()?;
-        let rows = Rows::first(bytes.min(*own));
-        memory::copy_rows(Elsewhere::new(*address, rows), Elsewhere::new(to, rows))
+        let rows = MemoryRows::first(bytes.min(*own));
+        memory::copy_rows(ForeignMemory::new(*address, rows), ForeignMemory::new(to, rows))
     }
 
     /// The values of an array of somebody else side by side in C order, where they do not lie so already.
@@ -169,8 +169,8 @@ impl DeviceBytes {
         let _current = copy.block().context.current()?;
         // Others may still use what they gave back.
         settle()?;
-        let to = Elsewhere::new(copy.address(), from.packed(0));
-        memory::copy_rows(Elsewhere::new(address, from), to)?;
+        let to = ForeignMemory::new(copy.address(), from.packed(0));
+        memory::copy_rows(ForeignMemory::new(address, from), to)?;
         Ok(Some(copy))
     }
 }
@@ -235,13 +235,13 @@ impl Retained {
     }
 
     /// Makes it this thread's own for a while.
-    fn current(&self) -> Result<Current, Error> {
+    fn current(&self) -> Result<ContextGuard, Error> {
         let mut context = ptr::null_mut();
         // SAFETY: the context is retained again, so that it outlives what is returned, which releases it.
         unsafe {
             sys::cuDevicePrimaryCtxRetain(&mut context, self.device)
                 .map_err(failed("open a context"))?;
-            let current = Current { _context: Self { device: self.device } };
+            let current = ContextGuard { _context: Self { device: self.device } };
             sys::cuCtxPushCurrent_v2(context).map_err(failed("take a context")).map(|()| current)
         }
     }
@@ -255,17 +255,17 @@ impl Drop for Retained {
 }
 
 /// The GPU's context as this thread's own; then the one before is again.
-pub(super) struct Current {
+pub(super) struct ContextGuard {
     _context: Retained,
 }
 
-impl Current {
+impl ContextGuard {
     pub(super) fn new() -> Result<Self, Error> {
         Retained::new()?.current()
     }
 }
 
-impl Drop for Current {
+impl Drop for ContextGuard {
     fn drop(&mut self) {
         let mut context = ptr::null_mut();
         // SAFETY: it is this thread's since it was made.

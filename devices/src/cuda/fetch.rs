@@ -50,7 +50,8 @@ impl Fetcher {
         let before = event()?;
         before.record(work).map_err(failed("record an event"))?;
         before.wait_on(&self.stream).map_err(failed("wait for an event"))?;
-        let mut way = Way { memory: self.memory(count), count, end: event()?, home: self.home() };
+        let mut way =
+            CopyInFlight { memory: self.memory(count), count, end: event()?, home: self.home() };
         let to = way.memory.as_mut_ptr().cast();
         let stream = self.stream.as_raw();
         // SAFETY: both sides hold the bytes; `way` keeps those of this side until the copy has ended.
@@ -108,21 +109,21 @@ impl Drop for Fetcher {
 }
 
 /// A copy under way.
-struct Way {
+struct CopyInFlight {
     memory: Vec<u8>,
     count: usize,
     end: StreamEvent,
     home: Option<Sender<Vec<u8>>>,
 }
 
-impl Fetch for Way {
+impl Fetch for CopyInFlight {
     fn wait(mut self: Box<Self>) -> Result<Fetched, Error> {
         self.end.synchronize().map_err(failed("fetch a grid"))?;
         Ok(Fetched::new(std::mem::take(&mut self.memory), self.count, self.home.take()))
     }
 }
 
-impl Drop for Way {
+impl Drop for CopyInFlight {
     fn drop(&mut self) {
         if let Some(home) = self.home.take() {
             // Where the GPU is closed, the copy has ended, and this fails.

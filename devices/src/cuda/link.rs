@@ -18,21 +18,21 @@ pub struct Link {
     /// Contexts of the GPUs that this GPU's copies go to, by the numbers of the GPUs.
     reached: BTreeMap<usize, Context>,
     /// The end of what other streams of the same GPU were last to wait for.
-    last: Mark,
+    last: SyncPoint,
     // Dropped last: events live in it.
     own: Context,
 }
 
 /// A place in the work of a GPU that others wait for.
-pub struct Mark(StreamEvent);
+pub struct SyncPoint(StreamEvent);
 
-/// A [`Mark`] of another thread of this process, which keeps it as long as anybody waits for it.
+/// A [`SyncPoint`] of another thread of this process, which keeps it as long as anybody waits for it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct FarMark(u64);
+pub struct RemoteSyncPoint(u64);
 
 /// Memory of another thread's GPU, which keeps it as long as anybody copies there.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct FarMemory {
+pub struct RemoteMemory {
     /// The GPU's number.
     number: usize,
     address: u64,
@@ -40,9 +40,9 @@ pub struct FarMemory {
 }
 
 /// A place in the work of a GPU with its time.
-pub struct Stamp(StreamEvent);
+pub struct TimedPoint(StreamEvent);
 
-impl Stamp {
+impl TimedPoint {
     /// Whether the GPU has come there.
     ///
     /// # Errors
@@ -66,11 +66,11 @@ pub(super) fn is_passed(event: &StreamEvent) -> Result<bool, Error> {
     event.is_done().map_err(failed("finish a kernel"))
 }
 
-impl Mark {
+impl SyncPoint {
     /// For another thread.
     #[must_use]
-    pub fn far(&self) -> FarMark {
-        FarMark(self.0.handle().to_bits())
+    pub fn far(&self) -> RemoteSyncPoint {
+        RemoteSyncPoint(self.0.handle().to_bits())
     }
 }
 
@@ -83,8 +83,8 @@ pub fn reaches(from: usize, to: usize) -> Result<bool, Error> {
     can.map_err(failed("ask about a GPU"))
 }
 
-fn mark() -> Result<Mark, Error> {
-    StreamEvent::new().map(Mark).map_err(failed("create an event"))
+fn mark() -> Result<SyncPoint, Error> {
+    StreamEvent::new().map(SyncPoint).map_err(failed("create an event"))
 }
 
 impl Link {
@@ -99,7 +99,7 @@ impl Link {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn mark(&self) -> Result<Mark, Error> {
+    pub fn mark(&self) -> Result<SyncPoint, Error> {
         mark()
     }
 
@@ -107,17 +107,17 @@ impl Link {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn stamp(&self) -> Result<Stamp, Error> {
+    pub fn stamp(&self) -> Result<TimedPoint, Error> {
         let event = StreamEvent::timed().map_err(failed("create an event"))?;
         event.record(&self.stream).map_err(failed("record an event"))?;
-        Ok(Stamp(event))
+        Ok(TimedPoint(event))
     }
 
     /// Puts a mark behind all that is queued so far.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn set(&self, mark: &Mark) -> Result<(), Error> {
+    pub fn set(&self, mark: &SyncPoint) -> Result<(), Error> {
         mark.0.record(&self.stream).map_err(failed("record an event"))
     }
 
@@ -125,8 +125,8 @@ impl Link {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn wait_for(&self, mark: FarMark) -> Result<(), Error> {
-        // SAFETY: whoever sent the mark keeps it (`FarMark`).
+    pub fn wait_for(&self, mark: RemoteSyncPoint) -> Result<(), Error> {
+        // SAFETY: whoever sent the mark keeps it (`RemoteSyncPoint`).
         let waits = unsafe { StreamEventHandle::from_bits(mark.0).wait_on(&self.stream) };
         waits.map_err(failed("wait for another GPU"))
     }
@@ -145,16 +145,16 @@ impl Link {
     /// # Panics
     /// Where the memory has fewer.
     #[must_use]
-    pub fn name(&self, memory: &Memory, start: usize, bytes: usize) -> FarMemory {
+    pub fn name(&self, memory: &Memory, start: usize, bytes: usize) -> RemoteMemory {
         assert!(start + bytes <= memory.bytes(), "within the memory");
-        FarMemory { number: self.number, address: memory.address() + start as u64, bytes }
+        RemoteMemory { number: self.number, address: memory.address() + start as u64, bytes }
     }
 
     /// Lets copies go straight to a GPU's memory, if that is possible; if not, they go through this machine's. Whether it is.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn reach(&mut self, far: FarMemory) -> Result<bool, Error> {
+    pub fn reach(&mut self, far: RemoteMemory) -> Result<bool, Error> {
         let device = nth_device(far.number)?;
         let context = Context::new(device).map_err(failed("open another GPU's context"))?;
         self.own.make_current().map_err(failed("go back to a context"))?;
@@ -173,11 +173,11 @@ impl Link {
     ///
     /// # Panics
     /// Where the memory has fewer bytes, or the GPU was not [reached](Link::reach) before.
-    pub fn give(&self, from: &Memory, to: FarMemory) -> Result<(), Error> {
+    pub fn give(&self, from: &Memory, to: RemoteMemory) -> Result<(), Error> {
         assert!(to.bytes <= from.bytes(), "as many bytes");
         let (address, bytes, stream) = (from.address(), to.bytes, &self.stream);
         let context = &self.reached[&to.number];
-        // SAFETY: both hold the bytes, and whoever sent the name keeps the memory and does not touch it (`FarMemory`).
+        // SAFETY: both hold the bytes, and whoever sent the name keeps the memory and does not touch it (`RemoteMemory`).
         let given = unsafe {
             cuda_driver::copy_peer(to.address, context, address, &self.own, bytes, stream)
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device memory: allocations, and copies to, from and within them.
 
-use super::super::{Elsewhere, Memory, Rows, failed};
+use super::super::{ForeignMemory, Memory, MemoryRows, failed};
 use cuda_driver::sys::{self, Memcpy2d, Side2d};
 use cuda_driver::{Allocation, BoxExtent, BoxPlace, CallError, Stream, TensorMap2d};
 use problem::Error;
@@ -47,7 +47,7 @@ pub fn tensor_map(map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
     Ok(owned(buffer))
 }
 
-pub fn write(to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+pub fn write(to: &Memory, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
     rows.check(to);
     assert_eq!(bytes.len(), rows.planes * rows.plane_bytes(), "as many bytes as the rows have");
     for (start, from) in rows.plane_starts().zip(bytes.chunks(rows.plane_bytes().max(1))) {
@@ -66,14 +66,14 @@ pub fn write(to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
     settle()
 }
 
-pub fn read(from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+pub fn read(from: &Memory, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
     rows.check(from);
     read_from(from.address(), rows, bytes)
 }
 
 /// Copies rows of memory to the host, from an address. The memory need not be this crate's: whoever knows the
 /// address answers for the rows.
-pub(super) fn read_from(from: u64, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+pub(super) fn read_from(from: u64, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
     assert_eq!(bytes.len(), rows.planes * rows.plane_bytes(), "as many bytes as the rows have");
     for (start, to) in rows.plane_starts().zip(bytes.chunks_mut(rows.plane_bytes().max(1))) {
         let from = from + start as u64;
@@ -91,7 +91,7 @@ pub(super) fn read_from(from: u64, rows: Rows, bytes: &mut [u8]) -> Result<(), E
     Ok(())
 }
 
-pub fn fill(to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
+pub fn fill(to: &Memory, rows: MemoryRows, value: u16) -> Result<(), Error> {
     rows.check(to);
     assert!(rows.width.is_multiple_of(size_of::<u16>()), "{rows:?} hold pairs of bytes");
     let words = rows.width / size_of::<u16>();
@@ -115,14 +115,14 @@ pub fn copy(stream: &Stream, from: &Memory, to: &Memory, bytes: usize) -> Result
 /// Queues a copy of rows of one memory to rows of another.
 pub fn queue_rows(
     stream: &Stream,
-    (from, from_rows): (&Memory, Rows),
-    (to, to_rows): (&Memory, Rows),
+    (from, from_rows): (&Memory, MemoryRows),
+    (to, to_rows): (&Memory, MemoryRows),
 ) -> Result<(), Error> {
     from_rows.check(from);
     to_rows.check(to);
-    let Rows { width, rows, planes, .. } = from_rows;
+    let MemoryRows { width, rows, planes, .. } = from_rows;
     assert_eq!([planes, rows, width], [to_rows.planes, to_rows.rows, to_rows.width], "as many");
-    let place = |memory: &Memory, rows: Rows| BoxPlace {
+    let place = |memory: &Memory, rows: MemoryRows| BoxPlace {
         address: memory.address() + rows.start as u64,
         row_pitch: rows.row_pitch,
         plane_pitch: rows.plane_pitch,
@@ -135,9 +135,9 @@ pub fn queue_rows(
 }
 
 /// Copies rows from one place to another, which has happened when it returns.
-pub fn copy_rows(from: Elsewhere, to: Elsewhere) -> Result<(), Error> {
+pub fn copy_rows(from: ForeignMemory, to: ForeignMemory) -> Result<(), Error> {
     let [from_rows, to_rows] = [from.rows(), to.rows()];
-    let extents = |rows: Rows| [rows.planes, rows.rows, rows.width];
+    let extents = |rows: MemoryRows| [rows.planes, rows.rows, rows.width];
     assert_eq!(extents(from_rows), extents(to_rows), "as many bytes on both sides");
     for (from_start, to_start) in from_rows.plane_starts().zip(to_rows.plane_starts()) {
         let (from, to) = (from.address() + from_start as u64, to.address() + to_start as u64);
@@ -159,7 +159,7 @@ pub fn copy_rows(from: Elsewhere, to: Elsewhere) -> Result<(), Error> {
 ///
 /// # Safety
 /// Both sides hold the rows.
-unsafe fn copy_plane(from: Side2d, to: Side2d, rows: Rows) -> Result<(), CallError> {
+unsafe fn copy_plane(from: Side2d, to: Side2d, rows: MemoryRows) -> Result<(), CallError> {
     let copy = Memcpy2d { from, to, width: rows.width, rows: rows.rows };
     // SAFETY: as the caller promises.
     unsafe { sys::cuMemcpy2DUnaligned_v2(&copy) }

@@ -20,8 +20,8 @@ use super::carried::Carried;
 use super::executor::{Device, Sharing};
 use super::fetch::Fetch;
 use super::info::{describe, nth_device};
-use super::launch::{Launch, Order};
-use super::memory::{Elsewhere, Memory, Rows};
+use super::launch::{Launch, StartOrder};
+use super::memory::{ForeignMemory, Memory, MemoryRows};
 use super::wait::{Watch, wait_until};
 use super::{Chip, Code, DeviceInfo, code_for, failed};
 use cuda_driver::TensorMap2d;
@@ -36,9 +36,9 @@ use std::time::Duration;
 
 pub use array::{DeviceArray, DeviceGrid};
 pub use bytes::{DeviceBytes, give_back, settle};
-pub use link::{FarMark, FarMemory, Link, Mark, Stamp, reaches};
+pub use link::{Link, RemoteMemory, RemoteSyncPoint, SyncPoint, TimedPoint, reaches};
 pub use nccl::{Nccl, nccl_id, nccl_version};
-pub use order::Here;
+pub use order::CurrentContext;
 
 /// A GPU with the kernels for it. Belongs to the thread that opened it.
 pub struct Gpu {
@@ -213,11 +213,11 @@ impl Device for Gpu {
         memory::tensor_map(map, address)
     }
 
-    fn write(&self, to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&self, to: &Memory, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
         memory::write(to, rows, bytes)
     }
 
-    fn read(&self, from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, from: &Memory, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
         memory::read(from, rows, bytes)
     }
 
@@ -229,7 +229,7 @@ impl Device for Gpu {
         fetcher.fetch(&self.stream, from, bytes)
     }
 
-    fn fill(&self, to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
+    fn fill(&self, to: &Memory, rows: MemoryRows, value: u16) -> Result<(), Error> {
         memory::fill(to, rows, value)
     }
 
@@ -237,7 +237,11 @@ impl Device for Gpu {
         memory::copy(&self.stream, from, to, bytes)
     }
 
-    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error> {
+    fn copy_rows(
+        &self,
+        from: (&Memory, MemoryRows),
+        to: (&Memory, MemoryRows),
+    ) -> Result<(), Error> {
         memory::queue_rows(&self.stream, from, to)
     }
 
@@ -245,15 +249,15 @@ impl Device for Gpu {
         true
     }
 
-    fn take(&self, from: Elsewhere, to: &Memory, rows: Rows) -> Result<(), Error> {
+    fn take(&self, from: ForeignMemory, to: &Memory, rows: MemoryRows) -> Result<(), Error> {
         rows.check(to);
-        memory::copy_rows(from, Elsewhere::new(to.address(), rows))
+        memory::copy_rows(from, ForeignMemory::new(to.address(), rows))
     }
 
-    fn give(&self, from: &Memory, rows: Rows, to: Elsewhere) -> Result<(), Error> {
+    fn give(&self, from: &Memory, rows: MemoryRows, to: ForeignMemory) -> Result<(), Error> {
         rows.check(from);
         self.wait()?;
-        memory::copy_rows(Elsewhere::new(from.address(), rows), to)
+        memory::copy_rows(ForeignMemory::new(from.address(), rows), to)
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), Error> {
@@ -267,9 +271,13 @@ impl Device for Gpu {
             // which nothing on this side refers to.
             result = unsafe {
                 match order {
-                    Order::After => launch_in_order(&kernel, extents, stream, parameters),
-                    Order::Overlapping => launch_overlapping(&kernel, extents, stream, parameters),
-                    Order::Cooperative => launch_cooperative(&kernel, extents, stream, parameters),
+                    StartOrder::After => launch_in_order(&kernel, extents, stream, parameters),
+                    StartOrder::Overlapping => {
+                        launch_overlapping(&kernel, extents, stream, parameters)
+                    }
+                    StartOrder::Cooperative => {
+                        launch_cooperative(&kernel, extents, stream, parameters)
+                    }
                 }
             };
         });

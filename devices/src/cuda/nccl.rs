@@ -2,7 +2,7 @@
 //! NCCL, which carries bytes between GPUs of processes, of one machine or several.
 
 use super::super::{Memory, failed};
-use super::{Link, Stamp};
+use super::{Link, TimedPoint};
 use cuda_nccl::{Communicator, Message, UniqueId};
 use problem::Error;
 
@@ -75,7 +75,7 @@ impl Nccl {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn stamp(&self) -> Result<Stamp, Error> {
+    pub fn stamp(&self) -> Result<TimedPoint, Error> {
         self.link.stamp()
     }
 

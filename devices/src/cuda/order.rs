@@ -3,22 +3,22 @@
 
 use super::super::failed;
 use super::Gpu;
-use super::bytes::Current;
+use super::bytes::ContextGuard;
 use cuda_driver::StreamEvent;
 use problem::Error;
 
 /// The first GPU's context as that of a thread, until this is dropped; then the one before is again.
-pub struct Here {
-    _current: Current,
+pub struct CurrentContext {
+    _current: ContextGuard,
 }
 
-impl Here {
+impl CurrentContext {
     /// Makes it the thread's.
     ///
     /// # Errors
     /// There is no GPU, or the driver refuses.
     pub fn new() -> Result<Self, Error> {
-        Ok(Self { _current: Current::new()? })
+        Ok(Self { _current: ContextGuard::new()? })
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where arrays of others lie: on which GPU, and in which rows.
 
-use super::super::Rows;
+use super::super::MemoryRows;
 use problem::{Error, Shape};
 
 /// The GPU that computes, as CUDA counts those that the process sees.
@@ -20,7 +20,11 @@ pub(super) fn check_number(number: i32) -> Result<(), Error> {
 }
 
 /// The rows of an array with these strides.
-pub(super) fn rows(shape: Shape, strides: Option<&[i64]>, bytes: usize) -> Result<Rows, Error> {
+pub(super) fn rows(
+    shape: Shape,
+    strides: Option<&[i64]>,
+    bytes: usize,
+) -> Result<MemoryRows, Error> {
     let [planes, rows, columns] = shape.extents();
     let axes = shape.axes();
     let packed = [(rows * columns) as i64, columns as i64, 1];
@@ -51,5 +55,5 @@ pub(super) fn rows(shape: Shape, strides: Option<&[i64]>, bytes: usize) -> Resul
         return Err(refused("its planes must not run backwards"));
     }
     let [plane_pitch, row_pitch, _] = all.map(|stride| stride as usize * bytes);
-    Ok(Rows { start: 0, width: columns * bytes, rows, row_pitch, planes, plane_pitch })
+    Ok(MemoryRows { start: 0, width: columns * bytes, rows, row_pitch, planes, plane_pitch })
 }

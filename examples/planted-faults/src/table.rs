@@ -3,7 +3,7 @@
 
 use crate::kernels::{atomics::*, blocks::*, copies::*, plain::*, products::*, warps::*};
 use cuda_driver::{Error, Extents, Gpu, Kernel, Slice, SliceMut};
-use cuda_sim::{Buffer, Config, Memory, Module};
+use cuda_sim::{Buffer, LaunchConfig, Memory, Module};
 use std::fmt;
 
 /// Numbers to read, and to write.
@@ -15,7 +15,7 @@ const THREADS: u32 = 128;
 
 /// How a kernel takes its numbers.
 type Emulate =
-    fn(&Module, Config, &mut Memory, [Buffer<f32>; 2], u32) -> Result<(), cuda_sim::Fault>;
+    fn(&Module, LaunchConfig, &mut Memory, [Buffer<f32>; 2], u32) -> Result<(), cuda_sim::Fault>;
 type Run = fn(&Gpu, Extents, &[f32], u32) -> Result<Vec<f32>, Error>;
 
 /// A planted mistake.
@@ -29,13 +29,13 @@ pub struct Planted {
 
 /// What the emulator says.
 #[derive(Debug)]
-pub enum Report {
+pub enum EmulatorReport {
     Fault(cuda_sim::Fault),
     /// The host reads what no thread has written: which number.
     Unwritten(usize),
 }
 
-impl Report {
+impl EmulatorReport {
     /// What it is and in which line, without the thread.
     pub fn in_short(&self) -> String {
         let Self::Fault(fault) = self else { return self.to_string() };
@@ -46,7 +46,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for EmulatorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fault(fault) => fault.fmt(f),
@@ -57,17 +57,28 @@ impl fmt::Display for Report {
 
 impl Planted {
     /// Runs it in the emulator, in the order of events of a seed.
-    pub fn emulate(&self, module: &Module, seed: u64, is_wrong: bool) -> Result<(), Report> {
+    pub fn emulate(
+        &self,
+        module: &Module,
+        seed: u64,
+        is_wrong: bool,
+    ) -> Result<(), EmulatorReport> {
         let mut memory = Memory::new();
         let input = memory.input("input", &numbers());
         let output = memory.output("output", NUMBERS as usize);
         let (blocks, threads, shared_bytes) = (BLOCKS, THREADS, self.shared_bytes);
-        let config =
-            Config { blocks, threads, shared_bytes, seed, steps: 1 << 16, ..Config::default() };
+        let config = LaunchConfig {
+            blocks,
+            threads,
+            shared_bytes,
+            seed,
+            steps: 1 << 16,
+            ..LaunchConfig::default()
+        };
         (self.emulate)(module, config, &mut memory, [input, output], u32::from(is_wrong))
-            .map_err(Report::Fault)?;
+            .map_err(EmulatorReport::Fault)?;
         match memory.unwritten(output) {
-            Some(at) => Err(Report::Unwritten(at)),
+            Some(at) => Err(EmulatorReport::Unwritten(at)),
             None => Ok(()),
         }
     }
@@ -85,7 +96,7 @@ fn numbers() -> Vec<f32> {
 
 fn emulate<K>(
     module: &Module,
-    config: Config,
+    config: LaunchConfig,
     memory: &mut Memory,
     [input, output]: [Buffer<f32>; 2],
     wrong: u32,
@@ -114,7 +125,7 @@ where
 /// As the others, of slices.
 fn emulate_slices(
     module: &Module,
-    config: Config,
+    config: LaunchConfig,
     memory: &mut Memory,
     [input, output]: [Buffer<f32>; 2],
     wrong: u32,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each mistake is reported, as what it is and in its line, in several orders of events; without it nothing is.
 
-use crate::table::{Planted, Report, table};
+use crate::table::{EmulatorReport, Planted, table};
 use cuda_sim::{FaultKind, Module};
 
 const SEEDS: u64 = 4;
@@ -49,15 +49,15 @@ fn is_reported(planted: &Planted, module: &Module, seed: u64) -> Result<(), Stri
     let fault = match planted.emulate(module, seed, true) {
         Ok(()) => return Err("nothing is reported".to_owned()),
         // Of what the host reads, no line of the kernel is told.
-        Err(Report::Unwritten(_)) if [8, 39].contains(&planted.number) => return Ok(()),
-        Err(report @ Report::Unwritten(_)) => return Err(report.to_string()),
-        Err(Report::Fault(fault)) => fault,
+        Err(EmulatorReport::Unwritten(_)) if [8, 39].contains(&planted.number) => return Ok(()),
+        Err(report @ EmulatorReport::Unwritten(_)) => return Err(report.to_string()),
+        Err(EmulatorReport::Fault(fault)) => fault,
     };
     if !fits(planted.number, &fault.kind) {
         return Err(fault.to_string());
     }
     let marked = lines(planted.number);
-    let of = |source: cuda_sim::Source| {
+    let of = |source: cuda_sim::SourceLine| {
         marked.iter().any(|(file, line)| source.file().ends_with(file) && source.line() == *line)
     };
     let is_other = match &fault.kind {

@@ -8,7 +8,7 @@
 use cuda_std::{host_only, kernel};
 use kernels_gpu::half::F16;
 use kernels_gpu::pointwise::{Identity, Point, Pointwise};
-use kernels_gpu::sweep2d::{Step, step};
+use kernels_gpu::sweep2d::{AppliedStep, step};
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod gpu;
@@ -34,7 +34,7 @@ impl Pointwise for Growth {
 /// # Safety
 /// As [`step`] has it, for f16 and radius 1.
 #[kernel(registers = 96)]
-pub unsafe fn reaction(launch: Step, dt: f32) {
+pub unsafe fn reaction(launch: AppliedStep, dt: f32) {
     // SAFETY: as the caller promises.
     unsafe { step::<F16, 1, _>(&launch, Growth { dt }) }
 }
@@ -46,7 +46,7 @@ pub unsafe fn reaction(launch: Step, dt: f32) {
 /// different arrays of f16 numbers, laid out as in `kernels_gpu::layout`, which nothing else writes. `fragments` is an
 /// operand of f16 and radius 1.
 #[kernel(registers = 96)]
-pub unsafe fn diffusion(launch: Step) {
+pub unsafe fn diffusion(launch: AppliedStep) {
     // SAFETY: as the caller promises.
     unsafe { step::<F16, 1, _>(&launch, Identity) }
 }

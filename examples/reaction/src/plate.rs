@@ -5,7 +5,7 @@
 use cuda_mma::fragment::Element::F16;
 use cuda_mma::number::{bits, value};
 use kernels_gpu::layout::Layout;
-use kernels_gpu::sweep2d::{self, Step, TILE_COLUMNS};
+use kernels_gpu::sweep2d::{self, AppliedStep, TILE_COLUMNS};
 use transform::Stencil;
 use transform::factors::Factors;
 use transform::window::window;
@@ -68,10 +68,10 @@ impl Plate {
         output: *mut u16,
         fragments: *const u32,
         upwards: bool,
-    ) -> Step {
+    ) -> AppliedStep {
         let Self { ny, nx } = self;
         let origin = self.layout().origin();
-        Step {
+        AppliedStep {
             input: input.wrapping_add(origin).cast(),
             output: output.wrapping_add(origin).cast(),
             fragments,

@@ -103,7 +103,7 @@ fn main() -> Result<(), cuda_driver::Error> {
 #[cfg(test)]
 mod tests {
     use super::{SHARED_BYTES, THREADS, sum};
-    use cuda_sim::{Config, Memory, Module, launch};
+    use cuda_sim::{LaunchConfig, Memory, Module, launch};
 
     #[test]
     fn the_kernel_sums_every_number_once() {
@@ -118,7 +118,8 @@ mod tests {
             for seed in 0..4 {
                 let sums = memory.output("sums", blocks as usize);
                 let (threads, shared_bytes) = (THREADS, SHARED_BYTES);
-                let config = Config { blocks, threads, shared_bytes, seed, ..Config::default() };
+                let config =
+                    LaunchConfig { blocks, threads, shared_bytes, seed, ..LaunchConfig::default() };
                 launch("sum", config, &mut memory, || {
                     // SAFETY: `n` numbers, and room for one from each block.
                     unsafe { sum(input.as_ptr(), n, sums.as_mut_ptr()) }

@@ -5,9 +5,9 @@
 //! `cargo test` runs the kernel in the emulator, on any machine; `cargo run` on a GPU (Hopper or later).
 //! The crate `cuda_mma` knows which lane holds what: nobody counts lanes here.
 //!
-//! What a fast kernel would do besides: copy the next tiles while these are multiplied, give a warp more
-//! tiles of C, so that each word of A and B serves several products, and swizzle the tiles of B, whose
-//! rows of 64 bytes meet in the same banks of shared memory.
+//! A fast kernel would also copy the next tiles while these are multiplied. It would give a warp
+//! more tiles of C, so that each word of A and B serves several products. It would swizzle the
+//! tiles of B, whose rows of 64 bytes meet in the same banks of shared memory.
 
 use cuda_mma::fragment::{self, LANES, M, M16N8K32 as MMA, N};
 use cuda_std::shared::Shared;
@@ -224,7 +224,7 @@ fn main() -> Result<(), cuda_driver::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cuda_sim::{Config, Memory, Module, TensorMap, launch};
+    use cuda_sim::{LaunchConfig, Memory, Module, TensorMap, launch};
 
     #[test]
     fn the_kernel_computes_the_product() {
@@ -254,7 +254,7 @@ mod tests {
             for seed in 0..4 {
                 let c = memory.output("c", m * n);
                 let shared_bytes = SHARED_BYTES;
-                let config = Config { blocks, shared_bytes, seed, ..Config::default() };
+                let config = LaunchConfig { blocks, shared_bytes, seed, ..LaunchConfig::default() };
                 launch("product", config, &mut memory, || {
                     // SAFETY: the operands are laid out as the kernel has it.
                     unsafe {

@@ -55,7 +55,7 @@ fn main() -> Result<(), cuda_driver::Error> {
 #[cfg(test)]
 mod tests {
     use super::{THREADS, add};
-    use cuda_sim::{Config, Memory, launch};
+    use cuda_sim::{LaunchConfig, Memory, launch};
 
     #[test]
     fn the_kernel_adds_and_touches_nothing_else() {
@@ -67,7 +67,8 @@ mod tests {
             for seed in 0..4 {
                 let c = memory.output("c", n as usize);
                 let blocks = n.div_ceil(THREADS);
-                let config = Config { blocks, threads: THREADS, seed, ..Config::default() };
+                let config =
+                    LaunchConfig { blocks, threads: THREADS, seed, ..LaunchConfig::default() };
                 launch("add", config, &mut memory, || {
                     // SAFETY: three arrays of `n` numbers, and a thread for each.
                     unsafe { add(a.as_ptr(), b.as_ptr(), c.as_mut_ptr(), n) }

@@ -4,7 +4,7 @@
 
 use cuda_mma::warpgroup;
 use cuda_std::shared::Shared;
-use cuda_std::wgmma::{EachPair, F16, M, Open, Sums, Swizzle, THREADS as WARPGROUP, Tile};
+use cuda_std::wgmma::{EachPair, F16, M, Open, SharedOperand, Sums, Swizzle, THREADS as WARPGROUP};
 use cuda_std::{barrier, copy, global, host_only, kernel, matrix, shared, thread, warp};
 
 /// Columns of A in a stage.
@@ -21,17 +21,17 @@ const PATTERN: u32 = 1024;
 
 /// What a block works on at a time: a tile of C, of which a consumer has `tiles` × 64 rows.
 #[derive(Clone, Copy)]
-pub struct Shape {
+pub struct TileShape {
     pub sparse: bool,
     tiles: u32,
     pub columns: u32,
     stages: u32,
 }
 
-pub const DENSE: Shape = Shape { sparse: false, tiles: 2, columns: 128, stages: 4 };
-pub const SPARSE: Shape = Shape { sparse: true, tiles: 1, columns: 256, stages: 5 };
+pub const DENSE: TileShape = TileShape { sparse: false, tiles: 2, columns: 128, stages: 4 };
+pub const SPARSE: TileShape = TileShape { sparse: true, tiles: 1, columns: 256, stages: 5 };
 
-impl Shape {
+impl TileShape {
     pub const fn rows(self) -> u32 {
         CONSUMERS * self.tiles * M as u32
     }
@@ -58,7 +58,7 @@ impl Shape {
 /// A place in the ring, and the parity of its phase.
 #[derive(Clone, Copy)]
 struct Stage {
-    shape: Shape,
+    shape: TileShape,
     ring: Shared,
     index: u32,
     parity: u32,
@@ -85,13 +85,13 @@ impl Stage {
 
     /// Waits for its copies: a consumer's rows of A, and B.
     #[inline(always)]
-    unsafe fn tiles(&self, consumer: u32) -> (Tile, Tile) {
+    unsafe fn tiles(&self, consumer: u32) -> (SharedOperand, SharedOperand) {
         let ([a, b, ..], swizzle) = (self.parts(), self.shape.swizzle());
         let rows = consumer * self.shape.tiles * M as u32;
         // SAFETY: the barrier is initialized.
         unsafe { barrier::wait(self.full_and_empty()[0], self.parity) };
-        let a = Tile::rows(a, swizzle).further(rows * swizzle.row_bytes());
-        (a, Tile::rows(b, Swizzle::Bytes128))
+        let a = SharedOperand::rows(a, swizzle).further(rows * swizzle.row_bytes());
+        (a, SharedOperand::rows(b, Swizzle::Bytes128))
     }
 
     /// Gives it back.
@@ -110,7 +110,7 @@ impl Stage {
 /// C = A·B, as the kernels take it.
 #[derive(cuda_std::Parameter, Clone, Copy)]
 #[repr(C)]
-pub struct Work {
+pub struct MatrixProduct {
     /// Tensor maps of A, or its kept values, row by row, and of B, column by column, in f16.
     pub a: *const u8,
     pub b: *const u8,
@@ -126,7 +126,7 @@ pub struct Work {
     pub band: u32,
 }
 
-impl Work {
+impl MatrixProduct {
     /// Row and column of a tile of C.
     fn tile(&self, index: u32) -> (u32, u32) {
         let (band, index) = (index / (self.band * self.width), index % (self.band * self.width));
@@ -138,7 +138,7 @@ impl Work {
 /// # Safety
 /// As of the kernels.
 #[inline(always)]
-unsafe fn product(work: &Work, shape: Shape) {
+unsafe fn product(work: &MatrixProduct, shape: TileShape) {
     // SAFETY: stages are written and read in turns, as their barriers tell. C's elements are their lane's.
     unsafe {
         let ring = Shared(shared::dynamic().0.next_multiple_of(PATTERN));
@@ -176,8 +176,8 @@ unsafe fn product(work: &Work, shape: Shape) {
 
 /// One thread copies a tile's stages: each is empty before, and its barrier expects all that comes.
 #[inline(always)]
-unsafe fn produce(work: &Work, stage: &mut Stage, y: u32, x: u32) {
-    let Shape { sparse, columns, .. } = stage.shape;
+unsafe fn produce(work: &MatrixProduct, stage: &mut Stage, y: u32, x: u32) {
+    let TileShape { sparse, columns, .. } = stage.shape;
     let kept = if sparse { DEPTH / 2 } else { DEPTH };
     let (row, column) = ((y * stage.shape.rows()) as i32, (x * columns) as i32);
     for step in 0..work.steps {
@@ -226,7 +226,7 @@ unsafe fn dense_sums(stage: &mut Stage, steps: u32, consumer: u32) -> Sums<64, 2
 
 /// Adds the products of 64 rows of a stage. There is no loop, which would want the sums in memory.
 #[inline(always)]
-unsafe fn multiply(open: &mut Open<64, 2>, at: usize, a: Tile, b: Tile) {
+unsafe fn multiply(open: &mut Open<64, 2>, at: usize, a: SharedOperand, b: SharedOperand) {
     // SAFETY: as above.
     unsafe {
         open.multiply::<F16>(at, a, b);
@@ -282,10 +282,10 @@ impl EachPair for Store {
 }
 
 /// # Safety
-/// The operands are as [`Work`] says, with boxes of a stage of [`DENSE`], and nobody else uses C. Blocks
+/// The operands are as [`MatrixProduct`] says, with boxes of a stage of [`DENSE`], and nobody else uses C. Blocks
 /// have [`THREADS`] threads and the shape's shared memory.
 #[kernel(registers = 168)]
-pub unsafe fn dense(work: Work) {
+pub unsafe fn dense(work: MatrixProduct) {
     // SAFETY: as the caller promises.
     unsafe { product(&work, DENSE) }
 }
@@ -293,7 +293,7 @@ pub unsafe fn dense(work: Work) {
 /// # Safety
 /// As of [`dense`], with [`SPARSE`].
 #[kernel(registers = 168)]
-pub unsafe fn sparse(work: Work) {
+pub unsafe fn sparse(work: MatrixProduct) {
     // SAFETY: as the caller promises.
     unsafe { product(&work, SPARSE) }
 }

@@ -11,9 +11,9 @@ use cuda_std::host_only;
 
 /// Measures a kernel on a GPU, and checks what it computed.
 #[host_only]
-fn measure<K: cuda_std::Kernel<Parameters = (kernel::Work,)>>(
+fn measure<K: cuda_std::Kernel<Parameters = (kernel::MatrixProduct,)>>(
     gpu: &cuda_driver::Gpu,
-    shape: kernel::Shape,
+    shape: kernel::TileShape,
     size: usize,
 ) -> Result<(), cuda_driver::Error> {
     use cuda_driver::{ElementType, Extents, L2Promotion, Swizzle, TensorMap2d};
@@ -40,7 +40,7 @@ fn measure<K: cuda_std::Kernel<Parameters = (kernel::Work,)>>(
     let mut c = gpu.zeros::<u16>(size * size)?;
     let (metadata, to) = (metadata.as_ptr().cast(), c.as_mut_ptr().cast());
     let ([height, width, steps], band) = (operands.extents, if shape.sparse { 16 } else { 8 });
-    let work = kernel::Work { a, b, metadata, c: to, height, width, steps, band };
+    let work = kernel::MatrixProduct { a, b, metadata, c: to, height, width, steps, band };
     let (blocks, threads) = (gpu.multiprocessors()?.min(height * width), kernel::THREADS);
     let extents = Extents { blocks, threads, shared_bytes: shape.shared_bytes() };
     let kernels = gpu.load(cuda_driver::kernels!())?;
@@ -68,7 +68,7 @@ fn main() -> Result<(), cuda_driver::Error> {
 #[cfg(test)]
 #[test]
 fn products_are_those_of_the_matrices() {
-    use cuda_sim::{Chip, Config, Memory, OnChip as _, Swizzle, TensorMap, launch};
+    use cuda_sim::{Chip, LaunchConfig, Memory, OnChip as _, Swizzle, TensorMap, launch};
     use kernel::*;
 
     for (shape, size) in [(DENSE, [768, 256, 320]), (SPARSE, [384, 512, 384])] {
@@ -91,8 +91,9 @@ fn products_are_those_of_the_matrices() {
         for seed in 0..2 {
             let out = memory.output::<u16>("c", size[0] * size[1]);
             let c = out.as_mut_ptr().cast();
-            let work = Work { a, b, metadata, c, height, width, steps, band: 2 };
-            let config = Config { blocks: 2, threads, shared_bytes, seed, ..Config::default() };
+            let work = MatrixProduct { a, b, metadata, c, height, width, steps, band: 2 };
+            let config =
+                LaunchConfig { blocks: 2, threads, shared_bytes, seed, ..LaunchConfig::default() };
             // SAFETY: the operands are laid out as the kernels have it.
             let kernel = || unsafe { if shape.sparse { sparse(work) } else { dense(work) } };
             let result = Chip::Sm90a.with(|| launch("product", config, &mut memory, kernel));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random operands as the kernels take them, and what the product is to be.
 
-use crate::kernel::{DEPTH, Shape};
-use cuda_mma::warpgroup::{Factor::F16, LANES, M, WarpgroupMma};
+use crate::kernel::{DEPTH, TileShape};
+use cuda_mma::warpgroup::{LANES, M, WarpgroupFactor::F16, WarpgroupMma};
 
 /// The product of a stage that has selector 0, and the one that has selector 1.
 const MMA: WarpgroupMma = WarpgroupMma { a: F16, b: F16, n: 8, sparse: true };
 
 /// A, row by row, and B, column by column, in f16.
 pub struct Operands {
-    shape: Shape,
+    shape: TileShape,
     /// Rows of A, columns of B, and what both have in common.
     size: [usize; 3],
     /// Tiles of C along its columns and its rows, and stages.
@@ -37,7 +37,7 @@ fn number(state: &mut u64) -> u16 {
 }
 
 impl Operands {
-    pub fn random(size: [usize; 3], shape: Shape) -> Self {
+    pub fn random(size: [usize; 3], shape: TileShape) -> Self {
         let tile = [shape.rows(), shape.columns, DEPTH];
         let extents = [0, 1, 2].map(|at| {
             let (size, tile) = (size[at] as u32, tile[at]);
@@ -85,7 +85,8 @@ impl Operands {
 
     /// Columns and rows of the arrays of A's kept numbers and B, and of the boxes for a stage.
     pub fn boxes(&self) -> [[u32; 4]; 2] {
-        let ([m, n, k], Shape { columns, .. }) = (self.size.map(|size| size as u32), self.shape);
+        let ([m, n, k], TileShape { columns, .. }) =
+            (self.size.map(|size| size as u32), self.shape);
         let kept = self.kept.len() as u32 / m;
         [[kept, m, kept / (k / DEPTH), self.shape.rows()], [k, n, DEPTH, columns]]
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checkpoints: all that a computation needs to go on, in a file that is whole or refused.
 //!
-//! A line that says what it is, the length of the header (8 bytes, the least first), the header as JSON, the values of
-//! each array as they are stored (the least byte first), the rows that receivers recorded and those of totals as f64, and
-//! the BLAKE3 hash of all that.
+//! A file has, in this order: a line that says what it is; the length of the header (8 bytes, the least first); the
+//! header as JSON; the values of each array as they are stored (the least byte first); the rows of receivers and of
+//! totals as f64; the BLAKE3 hash of all that.
 //!
 //! Of a computation that several ranks share it is an [index] with a [part] of each rank.
 
@@ -13,9 +13,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::npy_values::{self, Stored};
+use super::npy_values::{self, StorageType};
 use super::{Output, npy};
-use ::problem::observe::{ArrayName, By, Snapshot};
+use ::problem::observe::{ArrayName, ComputedBy, Snapshot};
 use ::problem::values::Element;
 use ::problem::{Clock, Dtype, Error, Grid, Shape, Values, View, with_dtype};
 
@@ -24,7 +24,7 @@ pub mod part;
 mod problem;
 mod regions;
 
-pub use self::problem::Problem;
+pub use self::problem::CheckpointProblem;
 pub use regions::{States, look};
 
 /// How a checkpoint begins; the number is that of the format.
@@ -45,7 +45,7 @@ pub struct Header {
     /// The hash of everything that the result depends on but the values, as digits.
     pub problem: String,
     /// What computed.
-    pub by: By,
+    pub by: ComputedBy,
     /// Steps that are done.
     pub step: usize,
     /// Extents, slowest axis first.
@@ -176,7 +176,7 @@ fn is_index(path: &Path) -> bool {
 }
 
 /// A checkpoint in one file, of which the header was read.
-struct Begun {
+struct CheckpointReader {
     header: Header,
     shape: Shape,
     dtype: Dtype,
@@ -194,7 +194,7 @@ fn write_raw(to: &mut dyn Write, values: &Values) -> io::Result<()> {
 }
 
 /// Reads the header, and compares the length of the file with what it says.
-fn open(path: &Path) -> Result<Begun, Error> {
+fn open(path: &Path) -> Result<CheckpointReader, Error> {
     let unreadable = |source| unreadable(path, source);
     let file = File::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
@@ -228,18 +228,18 @@ fn open(path: &Path) -> Result<Begun, Error> {
         let reason = format!("the checkpoint is cut: it has {length} of {whole} bytes");
         return Err(bad(path, reason));
     }
-    Ok(Begun { header, shape, dtype, from, start })
+    Ok(CheckpointReader { header, shape, dtype, from, start })
 }
 
 /// The header of a checkpoint in one file, the file, and where its values begin.
 fn begin(path: &Path) -> Result<(Header, File, u64), Error> {
-    let Begun { header, from, start, .. } = open(path)?;
+    let CheckpointReader { header, from, start, .. } = open(path)?;
     Ok((header, from.inner.into_inner(), start))
 }
 
 /// The header of a checkpoint in one file, all of which is as it was written.
 fn verify(path: &Path) -> Result<Header, Error> {
-    let Begun { header, from, start, .. } = open(path)?;
+    let CheckpointReader { header, from, start, .. } = open(path)?;
     let length = from.inner.get_ref().metadata().map_err(|source| unreadable(path, source))?.len();
     let mut rest = from.take(length - start - HASH as u64);
     io::copy(&mut rest, &mut io::sink()).map_err(|source| unreadable(path, source))?;
@@ -272,20 +272,20 @@ pub fn read(path: &Path) -> Result<Checkpoint, Error> {
         let arrays = name.map(|name| (name, grid)).into_iter().collect();
         return Ok(Checkpoint { header, arrays, records: Vec::new(), series: Vec::new() });
     }
-    let Begun { header, shape, dtype, mut from, start } = open(path)?;
+    let CheckpointReader { header, shape, dtype, mut from, start } = open(path)?;
     let unreadable = |source| unreadable(path, source);
     let length = from.inner.get_ref().metadata().map_err(unreadable)?.len();
     ::problem::memory::require("a checkpoint", u128::from(length - start))?;
     let mut arrays = Vec::new();
     for (field, level) in header.arrays.clone() {
         let values = with_dtype!(dtype, T => {
-            let stored = Stored::of_floats(dtype.bytes());
+            let stored = StorageType::of_floats(dtype.bytes());
             T::wrap(npy_values::read::<T>(&mut from, stored, shape.points()).map_err(unreadable)?)
         });
         arrays.push((ArrayName { field, level }, Grid { shape, values }));
     }
     let mut rows = |[rows, columns]: [usize; 2]| {
-        let values = npy_values::read::<f64>(&mut from, Stored::of_floats(8), rows * columns);
+        let values = npy_values::read::<f64>(&mut from, StorageType::of_floats(8), rows * columns);
         let values = values.map_err(unreadable)?;
         Ok::<_, Error>(values.chunks(columns.max(1)).map(<[f64]>::to_vec).collect())
     };
@@ -348,8 +348,8 @@ mod tests {
         fn arrays(&self) -> Vec<ArrayName> {
             (0..2).map(|level| ArrayName { field: "p".into(), level }).collect()
         }
-        fn by(&self) -> By {
-            By { engine: "cpu".into(), how: String::new() }
+        fn by(&self) -> ComputedBy {
+            ComputedBy { engine: "cpu".into(), how: String::new() }
         }
         fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {
             Ok(self.0[array].read(region))

@@ -70,7 +70,7 @@ impl Colours {
 
 /// The values that the first and the last colour stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Range {
+pub enum ColourRange {
     /// The least and the largest of all that is drawn into a file: a picture, or all pictures of an animation. Of a
     /// map that diverges as far below 0 as above.
     #[default]
@@ -81,7 +81,7 @@ pub enum Range {
     Fixed(f64, f64),
 }
 
-impl Range {
+impl ColourRange {
     /// The range of values of which these are the least and the largest.
     #[must_use]
     pub fn of(self, [least, largest]: [f64; 2], colours: Colours) -> [f64; 2] {
@@ -105,7 +105,7 @@ pub fn widest(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
     [one[0].min(other[0]), one[1].max(other[1])]
 }
 
-impl FromStr for Range {
+impl FromStr for ColourRange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -129,11 +129,11 @@ impl FromStr for Range {
 
 /// How a picture is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct PictureStyle {
     /// Its colours.
     pub colours: Colours,
     /// Their values.
-    pub range: Range,
+    pub range: ColourRange,
 }
 
 /// The entry of a value in a range; what lies outside has the colour of the end.
@@ -151,11 +151,11 @@ mod tests {
 
     #[test]
     fn ranges_are_read_and_others_answered() {
-        assert_eq!("auto".parse(), Ok(Range::Auto));
-        assert_eq!("each".parse(), Ok(Range::Each));
-        assert_eq!("-1:2.5e3".parse(), Ok(Range::Fixed(-1.0, 2500.0)));
+        assert_eq!("auto".parse(), Ok(ColourRange::Auto));
+        assert_eq!("each".parse(), Ok(ColourRange::Each));
+        assert_eq!("-1:2.5e3".parse(), Ok(ColourRange::Fixed(-1.0, 2500.0)));
         for wrong in ["", "1", "1:1", "2:1", "0:inf", "a:b", "nan:1"] {
-            assert!(wrong.parse::<Range>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ColourRange>().is_err(), "{wrong}");
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn maps_that_diverge_are_white_at_0() {
         for colours in [Colours::BlueRed, Colours::BrownGreen] {
-            let range = Range::Auto.of([-1.0, 3.0], colours);
+            let range = ColourRange::Auto.of([-1.0, 3.0], colours);
             assert_eq!(range, [-3.0, 3.0]);
             let white = colours.entry(entry(0.0, range).into());
             assert!(white.iter().all(|part| *part > 230), "{white:?}");

@@ -3,13 +3,13 @@
 
 use std::io;
 
-use problem::{Dtype, Error, Grid, Layout, Shape, Values, View};
+use problem::{Dtype, Error, Grid, Shape, Values, View, ViewLayout};
 
 /// Takes values, part by part in C order.
-pub type Visit<'a> = dyn FnMut(&Values) -> io::Result<()> + 'a;
+pub type VisitValues<'a> = dyn FnMut(&Values) -> io::Result<()> + 'a;
 
-/// Hands on the values of a field, given by its place in [`About::fields`].
-pub type Source<'a> = dyn FnMut(usize, &mut Visit) -> io::Result<()> + 'a;
+/// Hands on the values of a field, given by its place in [`ContentInfo::fields`].
+pub type ValueSource<'a> = dyn FnMut(usize, &mut VisitValues) -> io::Result<()> + 'a;
 
 /// Fields after some step.
 pub struct Content<'a> {
@@ -18,14 +18,14 @@ pub struct Content<'a> {
     /// Their element type.
     pub dtype: Dtype,
     /// What is said of them.
-    pub about: About,
+    pub about: ContentInfo,
     grids: Option<&'a [Grid]>,
-    source: Box<Source<'a>>,
+    source: Box<ValueSource<'a>>,
 }
 
 /// What a [`Content`] is of, besides its values.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct ContentInfo {
     /// The names of the fields.
     pub fields: Vec<String>,
     /// Steps that were taken.
@@ -33,19 +33,19 @@ pub struct About {
     /// The time after them, where there is one.
     pub time: Option<f64>,
     /// Where the points lie.
-    pub layout: Layout,
+    pub layout: ViewLayout,
 }
 
 impl<'a> Content<'a> {
     /// What a view of grids shows. `read` gives the values of a part of a field, given by its place.
     pub fn of_view(
-        about: About,
+        about: ContentInfo,
         view: View,
         dtype: Dtype,
         most_bytes: usize,
         mut read: impl FnMut(usize, problem::Region) -> Result<Values, Error> + 'a,
     ) -> Self {
-        let source = move |field: usize, visit: &mut Visit| {
+        let source = move |field: usize, visit: &mut VisitValues| {
             let read = |region| read(field, region).map_err(smuggled);
             view.pieces(dtype, most_bytes, read, |values| visit(&values))
         };
@@ -55,9 +55,9 @@ impl<'a> Content<'a> {
 
     /// Grids, one for each field, all of one shape and type.
     #[must_use]
-    pub fn of_grids(about: About, grids: &'a [Grid]) -> Self {
+    pub fn of_grids(about: ContentInfo, grids: &'a [Grid]) -> Self {
         let (shape, dtype) = (grids[0].shape, grids[0].dtype());
-        let source = move |field: usize, visit: &mut Visit| visit(&grids[field].values);
+        let source = move |field: usize, visit: &mut VisitValues| visit(&grids[field].values);
         Self { shape, dtype, about, grids: Some(grids), source: Box::new(source) }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Content<'a> {
     ///
     /// # Errors
     /// `visit` fails, or whoever has the values does.
-    pub fn values(&mut self, field: usize, visit: &mut Visit) -> io::Result<()> {
+    pub fn values(&mut self, field: usize, visit: &mut VisitValues) -> io::Result<()> {
         (self.source)(field, visit)
     }
 }

@@ -13,14 +13,14 @@ use problem::Error;
 
 /// A GPU as a file describes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Described {
+pub struct DescribedGpu {
     /// What it can do.
     pub machine: Machine,
     /// The CUDA version of the driver that it was measured with; none of a file that was not measured.
     pub driver: Option<String>,
 }
 
-/// The name of [`Described::driver`] among the fields of the machine.
+/// The name of [`DescribedGpu::driver`] among the fields of the machine.
 const DRIVER: &str = "driver";
 
 /// Where the measured speeds of a GPU are kept for this user, if there is a place for that: a file for each
@@ -37,7 +37,7 @@ pub fn own_path(gpu: &str) -> Option<PathBuf> {
 ///
 /// # Errors
 /// The file cannot be read, is no such description, or has a number that no GPU has.
-pub fn read(path: &Path) -> Result<Described, Error> {
+pub fn read(path: &Path) -> Result<DescribedGpu, Error> {
     let bad = |reason| Error::Machine { path: path.to_owned(), reason };
     let text = fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let described = parse(&text).map_err(|error| bad(error.to_string()))?;
@@ -45,14 +45,14 @@ pub fn read(path: &Path) -> Result<Described, Error> {
     Ok(described)
 }
 
-fn parse(text: &[u8]) -> serde_json::Result<Described> {
+fn parse(text: &[u8]) -> serde_json::Result<DescribedGpu> {
     let mut fields: Map<String, Value> = serde_json::from_slice(text)?;
     match fields.remove(DRIVER) {
         // From the text, since its errors have a line and a column.
-        None => Ok(Described { machine: serde_json::from_slice(text)?, driver: None }),
+        None => Ok(DescribedGpu { machine: serde_json::from_slice(text)?, driver: None }),
         Some(driver) => {
             let machine = serde_json::from_value(Value::Object(fields))?;
-            Ok(Described { machine, driver: Some(serde_json::from_value(driver)?) })
+            Ok(DescribedGpu { machine, driver: Some(serde_json::from_value(driver)?) })
         }
     }
 }
@@ -61,8 +61,8 @@ fn parse(text: &[u8]) -> serde_json::Result<Described> {
 ///
 /// # Errors
 /// A number that no GPU has, or the file cannot be written.
-pub fn write(output: &Output, described: &Described) -> Result<(), Error> {
-    let Described { machine, driver } = described;
+pub fn write(output: &Output, described: &DescribedGpu) -> Result<(), Error> {
+    let DescribedGpu { machine, driver } = described;
     check(machine).map_err(|reason| Error::Machine { path: output.path().to_owned(), reason })?;
     let mut fields = serde_json::to_value(machine).expect("a machine is plain data");
     if let Some(driver) = driver {
@@ -114,13 +114,13 @@ mod tests {
         let path = folder.path().join("machine.json");
         let output = Output::new(&path).unwrap();
         for driver in [None, Some("13.0".to_owned())] {
-            let described = Described { machine: Machine::a100(), driver };
+            let described = DescribedGpu { machine: Machine::a100(), driver };
             write(&output, &described).unwrap();
             assert_eq!(read(&path).unwrap(), described);
         }
         let before = read(&path).unwrap();
         let machine = Machine { clock_hz: f64::NAN, ..Machine::a100() };
-        let broken = Described { machine, driver: None };
+        let broken = DescribedGpu { machine, driver: None };
         let refused = write(&output, &broken).unwrap_err().to_string();
         assert!(refused.ends_with("clock_hz is NaN; give a number from 1 to 1e30"), "{refused}");
         assert_eq!(read(&path).unwrap(), before);

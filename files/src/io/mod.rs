@@ -23,7 +23,7 @@ pub mod space;
 pub mod start_source;
 pub mod stencil_file;
 
-pub use content::{About, Content, Visit};
+pub use content::{Content, ContentInfo, VisitValues};
 pub use output::{Output, Staged, absolute, is_stream};
 pub use output::{folder, follow};
 pub use start_source::StartSource;

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use transform::Stencil;
 
 use super::npy_header::{Header, HeaderError, TOO_LARGE};
-use super::npy_values::{self, Stored};
+use super::npy_values::{self, StorageType};
 use super::output::is_stream;
 use super::{Output, Staged, at};
 use problem::region::Region;
@@ -24,7 +24,7 @@ use problem::{Dtype, Error, Grid, Shape, Values, with_dtype};
 struct Array {
     extents: Vec<usize>,
     fortran_order: bool,
-    stored: Stored,
+    stored: StorageType,
     /// Bytes of the header.
     start: u64,
     /// Bytes that follow the header, where the file has an end.
@@ -321,7 +321,7 @@ fn open(path: &Path) -> Result<(Array, Box<dyn Read>), Error> {
         HeaderError::Read(source) => unreadable(source),
         HeaderError::Bad(reason) => bad(path, &reason),
     })?;
-    let Some(stored) = Stored::parse(&header.descr) else {
+    let Some(stored) = StorageType::parse(&header.descr) else {
         let kind = header.descr.escape_debug();
         let known = "floats of 2, 4 and 8 bytes, integers and truth values are supported";
         return Err(bad(path, &format!("element type {kind}; {known}")));

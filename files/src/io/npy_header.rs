@@ -80,7 +80,7 @@ impl Header {
     }
 
     fn parse(text: &str, bytes: u64) -> Result<Self, HeaderError> {
-        let mut rest = Rest(text);
+        let mut rest = HeaderText(text);
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
         rest.expect('{')?;
         while !rest.take('}') {
@@ -108,9 +108,9 @@ impl Header {
 }
 
 /// The part of the text that is still to be read.
-struct Rest<'a>(&'a str);
+struct HeaderText<'a>(&'a str);
 
-impl<'a> Rest<'a> {
+impl<'a> HeaderText<'a> {
     /// Skips a character, if it comes next.
     fn take(&mut self, wanted: char) -> bool {
         let next = self.0.trim_ascii_start();

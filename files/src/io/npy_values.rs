@@ -10,7 +10,7 @@ use problem::values::Element;
 
 /// How a file stores its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StorageType {
     kind: Kind,
     bytes: usize,
     /// In the other order of bytes than this machine's.
@@ -26,7 +26,7 @@ enum Kind {
     Truth,
 }
 
-impl Stored {
+impl StorageType {
     /// By numpy's name, such as `<f4` or `|u1`.
     pub fn parse(descr: &str) -> Option<Self> {
         let (order, kind) = descr.split_at_checked(1)?;
@@ -82,7 +82,11 @@ impl Stored {
 }
 
 /// Reads so many values as the type that they become.
-pub fn read<T: Element>(mut from: impl Read, stored: Stored, count: usize) -> io::Result<Vec<T>> {
+pub fn read<T: Element>(
+    mut from: impl Read,
+    stored: StorageType,
+    count: usize,
+) -> io::Result<Vec<T>> {
     /// Values that are converted at a time.
     const PART: usize = 1 << 18;
     let mut values = vec![T::default(); count];
@@ -112,7 +116,7 @@ mod tests {
     use super::*;
 
     fn numbers(descr: &str, bytes: &[u8]) -> Vec<f64> {
-        let stored = Stored::parse(descr).unwrap();
+        let stored = StorageType::parse(descr).unwrap();
         read::<f64>(bytes, stored, bytes.len() / stored.bytes()).unwrap()
     }
 
@@ -134,10 +138,10 @@ mod tests {
         for (descr, dtype) in
             [("<f2", Dtype::F16), ("|u1", Dtype::F32), ("<i2", Dtype::F32), ("<i4", Dtype::F64)]
         {
-            assert_eq!(Stored::parse(descr).unwrap().becomes(), dtype, "{descr}");
+            assert_eq!(StorageType::parse(descr).unwrap().becomes(), dtype, "{descr}");
         }
         for other in ["<c8", "<U3", "|O", "<f16", "f4", "", "|u2", "<b2"] {
-            assert_eq!(Stored::parse(other), None, "{other}");
+            assert_eq!(StorageType::parse(other), None, "{other}");
         }
     }
 }

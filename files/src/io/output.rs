@@ -102,7 +102,7 @@ impl Output {
             Ok(folder)
         };
         let folder = beside().map_err(|source| unpacked(source, |source| self.failed(source)))?;
-        Ok(Staged { output: self, beside: Beside::Folder(folder) })
+        Ok(Staged { output: self, beside: StagedOutput::Folder(folder) })
     }
 
     /// The file as the user named it.
@@ -133,7 +133,7 @@ impl Output {
         let file = self
             .try_stage(fill)
             .map_err(|source| unpacked(source, |source| self.failed(source)))?;
-        Ok(Staged { output: self, beside: file.map_or(Beside::Nothing, Beside::File) })
+        Ok(Staged { output: self, beside: file.map_or(StagedOutput::Nothing, StagedOutput::File) })
     }
 
     /// Where links lead.
@@ -145,7 +145,7 @@ impl Output {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn make(self) -> Result<Made, Error> {
+    pub fn make(self) -> Result<TemporaryFile, Error> {
         let made = || {
             let file = self.temporary()?;
             if let Ok(existing) = fs::metadata(&self.target) {
@@ -155,7 +155,7 @@ impl Output {
         };
         // Closed: there may be more ranks than files that a process may have open.
         let path = made().map_err(|source| self.failed(source))?.into_temp_path();
-        Ok(Made { output: self, path })
+        Ok(TemporaryFile { output: self, path })
     }
 
     /// Makes a file beside its place, and writes it.
@@ -165,7 +165,7 @@ impl Output {
     pub fn make_with(
         self,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Made, Error> {
+    ) -> Result<TemporaryFile, Error> {
         let made = self.make()?;
         let file = made.open()?;
         let write = || buffered(&file, fill)?.sync_all();
@@ -179,11 +179,11 @@ impl Output {
     /// As [`Output::write`].
     pub fn stage_with(
         &self,
-        pieces: Vec<Made>,
+        pieces: Vec<TemporaryFile>,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Staged<'_>, Error> {
         let Staged { output, beside } = self.stage(fill)?;
-        Ok(Staged { output, beside: Beside::Pieces(pieces, Box::new(beside)) })
+        Ok(Staged { output, beside: StagedOutput::Pieces(pieces, Box::new(beside)) })
     }
 
     /// Makes the file beside its place for others to write into, by its name.
@@ -202,7 +202,7 @@ impl Output {
         let path = absolute(temporary.path());
         fill(temporary.as_file_mut(), &path)?;
         temporary.as_file().sync_all().map_err(failed)?;
-        Ok(Staged { output: self, beside: Beside::File(temporary) })
+        Ok(Staged { output: self, beside: StagedOutput::File(temporary) })
     }
 
     fn try_stage(
@@ -294,17 +294,17 @@ impl Output {
 #[derive(Debug)]
 pub struct Staged<'a> {
     output: &'a Output,
-    beside: Beside,
+    beside: StagedOutput,
 }
 
 /// A file beside its place, for whoever knows its name to write into. Dropped, it is gone.
 #[derive(Debug)]
-pub struct Made {
+pub struct TemporaryFile {
     output: Output,
     path: TempPath,
 }
 
-impl Made {
+impl TemporaryFile {
     /// It, to be written.
     ///
     /// # Errors
@@ -335,13 +335,13 @@ impl Made {
 
 /// What was written beside a place.
 #[derive(Debug)]
-enum Beside {
+enum StagedOutput {
     /// It is in its place: nothing is replaced.
     Nothing,
     File(NamedTempFile),
     Folder(TempDir),
     /// Files, and what lists them.
-    Pieces(Vec<Made>, Box<Beside>),
+    Pieces(Vec<TemporaryFile>, Box<StagedOutput>),
 }
 
 impl Staged<'_> {
@@ -352,15 +352,15 @@ impl Staged<'_> {
     pub fn publish(self) -> Result<(), Error> {
         let Self { output, beside } = self;
         let file = match beside {
-            Beside::Nothing => return Ok(()),
-            Beside::Folder(folder) => {
+            StagedOutput::Nothing => return Ok(()),
+            StagedOutput::Folder(folder) => {
                 return replace(folder, &output.target).map_err(|source| output.failed(source));
             }
-            Beside::Pieces(pieces, list) => {
-                pieces.into_iter().try_for_each(Made::publish)?;
+            StagedOutput::Pieces(pieces, list) => {
+                pieces.into_iter().try_for_each(TemporaryFile::publish)?;
                 return Staged { output, beside: *list }.publish();
             }
-            Beside::File(file) => file,
+            StagedOutput::File(file) => file,
         };
         if let Ok(existing) = fs::metadata(&output.target) {
             output.check_replaceable(&existing)?;

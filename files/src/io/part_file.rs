@@ -6,18 +6,18 @@ use std::io;
 use std::path::Path;
 
 use super::checkpoint::part;
-use super::rows::{self, PIECE_BYTES, Place, ReadRegion};
+use super::rows::{self, PIECE_BYTES, ReadRegion, WriterPart};
 use problem::Error;
-use problem::observe::{PartFile, What};
+use problem::observe::{PartContent, PartFile};
 
 /// Writes a part, and returns what identifies what was written, if the file has a hash.
 ///
 /// # Errors
 /// The file is not there, the system refuses, or those of `read`.
-pub fn write(part: &PartFile, place: Place, read: &mut ReadRegion) -> Result<String, Error> {
+pub fn write(part: &PartFile, place: WriterPart, read: &mut ReadRegion) -> Result<String, Error> {
     let failed = |source| Error::Write { path: part.name.clone(), source };
     match &part.what {
-        What::Rows(rows) => {
+        PartContent::Rows(rows) => {
             let file = open(part)?;
             for piece in place.own.in_pieces(PIECE_BYTES / place.dtype.bytes()) {
                 rows::write(*rows, &file, piece, &read(piece)?).map_err(failed)?;
@@ -26,12 +26,12 @@ pub fn write(part: &PartFile, place: Place, read: &mut ReadRegion) -> Result<Str
             Ok(String::new())
         }
         #[cfg(feature = "zarr")]
-        What::Chunks { field, chunk } => {
+        PartContent::Chunks { field, chunk } => {
             let failed = |source| failed(unseen(source, &part.path));
             super::format::write_chunks(&part.path, (field, chunk), place, read, failed)?;
             Ok(String::new())
         }
-        What::State => part::write(&open(part)?, place, read, failed),
+        PartContent::State => part::write(&open(part)?, place, read, failed),
     }
 }
 

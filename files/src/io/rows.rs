@@ -4,9 +4,9 @@
 use std::fs::File;
 use std::io;
 
-use super::content::About;
+use super::content::ContentInfo;
 use super::{at, npy};
-use problem::observe::{Rows, Snapshot};
+use problem::observe::{FileRegion, Snapshot};
 use problem::{Dtype, Error, Region, Shape, Values};
 
 /// Bytes of values that are read at a time.
@@ -14,7 +14,7 @@ pub const PIECE_BYTES: usize = 4 << 20;
 
 /// Who writes.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct WriterPart {
     /// The whole grid.
     pub whole: Shape,
     /// Its own points.
@@ -30,7 +30,7 @@ pub type ReadRegion<'a> = dyn FnMut(Region) -> Result<Values, Error> + 'a;
 ///
 /// # Errors
 /// The system refuses.
-pub fn write(rows: Rows, file: &File, region: Region, values: &Values) -> io::Result<()> {
+pub fn write(rows: FileRegion, file: &File, region: Region, values: &Values) -> io::Result<()> {
     let (mut bytes, value) = (Vec::new(), rows.value_bytes(values.dtype()));
     if rows.wide {
         npy::write_wide(&mut bytes, values)?;
@@ -47,9 +47,9 @@ pub fn write(rows: Rows, file: &File, region: Region, values: &Values) -> io::Re
 }
 
 /// Fields after some step that ranks share, for those who have each write its part.
-pub struct Shared<'a> {
+pub struct SharedFields<'a> {
     /// The names of the fields, of which there is one, and the step.
-    pub about: About,
+    pub about: ContentInfo,
     /// The whole grid.
     pub shape: Shape,
     /// The type of its values.

@@ -32,7 +32,7 @@ pub enum StartSource {
 /// A value of a grid to start from that is infinite or not a number. Of several the least is told: the first in C order of
 /// those that are so before they are rounded, if there are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Flaw {
+pub struct NonFiniteValue {
     /// Whether it is so only once it is rounded to the grid's type.
     rounded: bool,
     /// Its place in the whole grid, in C order.
@@ -41,7 +41,7 @@ pub struct Flaw {
     bits: u64,
 }
 
-impl Flaw {
+impl NonFiniteValue {
     /// The error that it is, of a grid of this shape and type.
     #[must_use]
     pub fn error(self, shape: Shape, dtype: Dtype) -> Error {
@@ -52,13 +52,13 @@ impl Flaw {
 }
 
 /// What can be asked for regions of a grid to start from.
-pub struct Opened {
-    of: Of,
+pub struct OpenStart {
+    of: StartKind,
     shape: Shape,
     dtype: Dtype,
 }
 
-enum Of {
+enum StartKind {
     Random(u64),
     Constant(f64),
     Gauss,
@@ -71,15 +71,15 @@ impl StartSource {
     ///
     /// # Errors
     /// The file cannot be read, or is none of such a grid.
-    pub fn open(&self, shape: Shape, dtype: Dtype) -> Result<Opened, Error> {
+    pub fn open(&self, shape: Shape, dtype: Dtype) -> Result<OpenStart, Error> {
         let of = match self {
-            Self::Random(seed) => Of::Random(*seed),
-            Self::Constant(value) => Of::Constant(*value),
-            Self::Gauss => Of::Gauss,
-            Self::Array(path) => Of::Array(ArrayFile::of_shape(path, shape)?),
-            Self::Checkpoint(path) => Of::Checkpoint(States::open(path, shape, dtype)?),
+            Self::Random(seed) => StartKind::Random(*seed),
+            Self::Constant(value) => StartKind::Constant(*value),
+            Self::Gauss => StartKind::Gauss,
+            Self::Array(path) => StartKind::Array(ArrayFile::of_shape(path, shape)?),
+            Self::Checkpoint(path) => StartKind::Checkpoint(States::open(path, shape, dtype)?),
         };
-        Ok(Opened { of, shape, dtype })
+        Ok(OpenStart { of, shape, dtype })
     }
 
     /// The whole grid.
@@ -125,7 +125,10 @@ impl StartSource {
 }
 
 /// The values, if none has a flaw, of which the least is kept.
-pub fn keep(flaw: &mut Option<Flaw>, values: Result<Values, Flaw>) -> Option<Values> {
+pub fn keep(
+    flaw: &mut Option<NonFiniteValue>,
+    values: Result<Values, NonFiniteValue>,
+) -> Option<Values> {
     match values {
         Ok(values) => Some(values),
         Err(found) => {
@@ -135,7 +138,7 @@ pub fn keep(flaw: &mut Option<Flaw>, values: Result<Values, Flaw>) -> Option<Val
     }
 }
 
-impl Opened {
+impl OpenStart {
     /// Points that are asked for at a time.
     #[must_use]
     pub fn piece(&self) -> usize {
@@ -146,20 +149,24 @@ impl Opened {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(&mut self, region: Region) -> Result<Result<Values, Flaw>, Error> {
+    pub fn read(&mut self, region: Region) -> Result<Result<Values, NonFiniteValue>, Error> {
         let (shape, dtype) = (self.shape, self.dtype);
         let values = match &mut self.of {
-            Of::Random(seed) => return Ok(Ok(Grid::random_region(shape, dtype, *seed, region))),
-            Of::Constant(value) => filled(region, dtype, |_| *value),
-            Of::Gauss => filled(region, dtype, |at| bell(shape, at)),
-            Of::Array(file) => file.read(region)?,
-            Of::Checkpoint(states) => states.read(region)?,
+            StartKind::Random(seed) => {
+                return Ok(Ok(Grid::random_region(shape, dtype, *seed, region)));
+            }
+            StartKind::Constant(value) => filled(region, dtype, |_| *value),
+            StartKind::Gauss => filled(region, dtype, |at| bell(shape, at)),
+            StartKind::Array(file) => file.read(region)?,
+            StartKind::Checkpoint(states) => states.read(region)?,
         };
         let flawed = |values: &Values, rounded| match values.first_not_finite() {
             None => Ok(()),
-            Some((place, value)) => {
-                Err(Flaw { rounded, index: place_in(region, place, shape), bits: value.to_bits() })
-            }
+            Some((place, value)) => Err(NonFiniteValue {
+                rounded,
+                index: place_in(region, place, shape),
+                bits: value.to_bits(),
+            }),
         };
         let sound = flawed(&values, false);
         let values = values.cast(dtype);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use super::written::Written;
+use super::written::WriteCounter;
 use crate::io::Output;
 use crate::io::checkpoint;
 use problem::observe::{Observer, Snapshot, next_multiple};
@@ -14,21 +14,21 @@ use problem::{Error, ErrorKind};
 
 /// How often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Every {
+pub enum CheckpointInterval {
     /// Every so many steps, at least 1.
     Steps(usize),
     /// Where as much time has passed.
     Time(Duration),
 }
 
-impl Default for Every {
+impl Default for CheckpointInterval {
     /// Every ten minutes.
     fn default() -> Self {
         Self::Time(Duration::from_secs(600))
     }
 }
 
-impl FromStr for Every {
+impl FromStr for CheckpointInterval {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -50,7 +50,7 @@ impl FromStr for Every {
 /// Writes checkpoints of a computation, each in the place of the one before.
 pub struct Checkpoints {
     output: Output,
-    every: Every,
+    every: CheckpointInterval,
     title: String,
     problem: String,
     /// When the last one was written, or the computation began.
@@ -62,7 +62,7 @@ pub struct Checkpoints {
     /// Why that of the end could not be written.
     failed: Option<Error>,
     /// Files of earlier steps, of which a checkpoint says that they are there.
-    before: Option<Written>,
+    before: Option<WriteCounter>,
 }
 
 impl Checkpoints {
@@ -70,7 +70,7 @@ impl Checkpoints {
     #[must_use]
     pub fn new(
         output: Output,
-        every: Every,
+        every: CheckpointInterval,
         title: String,
         problem: String,
         ends: [usize; 2],
@@ -82,7 +82,7 @@ impl Checkpoints {
 
     /// Each of them written after files that were handed over before it.
     #[must_use]
-    pub fn after(self, files: Option<Written>) -> Self {
+    pub fn after(self, files: Option<WriteCounter>) -> Self {
         Self { before: files, ..self }
     }
 
@@ -121,15 +121,15 @@ impl Checkpoints {
 impl Observer for Checkpoints {
     fn next(&self, done: usize) -> Option<usize> {
         match self.every {
-            Every::Steps(steps) => next_multiple(done, steps),
-            Every::Time(_) => None,
+            CheckpointInterval::Steps(steps) => next_multiple(done, steps),
+            CheckpointInterval::Time(_) => None,
         }
     }
 
     fn look(&mut self, done: usize, snapshot: &mut dyn Snapshot) -> Result<ControlFlow<()>, Error> {
         let due = match self.every {
-            Every::Steps(steps) => done.is_multiple_of(steps),
-            Every::Time(time) => self.since.elapsed() >= time,
+            CheckpointInterval::Steps(steps) => done.is_multiple_of(steps),
+            CheckpointInterval::Time(time) => self.since.elapsed() >= time,
         };
         if due && !self.ends.contains(&done) && self.written != Some(done) {
             self.write(done, snapshot)?;
@@ -158,14 +158,14 @@ mod tests {
 
     #[test]
     fn steps_and_times_are_read_and_others_answered() {
-        let time = |seconds| Ok(Every::Time(Duration::from_secs(seconds)));
-        assert_eq!("1000".parse(), Ok(Every::Steps(1000)));
-        assert_eq!("1e6".parse(), Ok(Every::Steps(1_000_000)));
+        let time = |seconds| Ok(CheckpointInterval::Time(Duration::from_secs(seconds)));
+        assert_eq!("1000".parse(), Ok(CheckpointInterval::Steps(1000)));
+        assert_eq!("1e6".parse(), Ok(CheckpointInterval::Steps(1_000_000)));
         assert_eq!("90s".parse(), time(90));
         assert_eq!("1.5m".parse(), time(90));
         assert_eq!("2h".parse(), time(7200));
         for wrong in ["", "0", "s", "-1", "1.5", "1d", "infs", "nan", "1e300h"] {
-            assert!(wrong.parse::<Every>().is_err(), "{wrong}");
+            assert!(wrong.parse::<CheckpointInterval>().is_err(), "{wrong}");
         }
     }
 }

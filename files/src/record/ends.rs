@@ -8,12 +8,12 @@ use problem::observe::{Observer, Snapshot, next_multiple};
 
 /// Ends a computation when its condition holds.
 #[derive(Debug)]
-pub struct Ends {
+pub struct TotalsEnd {
     every: usize,
     reached: bool,
 }
 
-impl Ends {
+impl TotalsEnd {
     /// With a look every so many steps, at least 1.
     #[must_use]
     pub fn new(every: usize) -> Self {
@@ -27,7 +27,7 @@ impl Ends {
     }
 }
 
-impl Observer for Ends {
+impl Observer for TotalsEnd {
     fn next(&self, done: usize) -> Option<usize> {
         next_multiple(done, self.every)
     }

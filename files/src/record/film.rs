@@ -12,7 +12,7 @@ use std::path::Path;
 
 use png::Writer;
 
-use crate::io::colours::{Look, NO_VALUES, Range, widest};
+use crate::io::colours::{ColourRange, NO_VALUES, PictureStyle, widest};
 use crate::io::format::{encoder, ends, pixels};
 use crate::io::{Output, Staged, folder};
 use problem::{Dtype, Error, Grid, Shape, Values, with_dtype, with_values};
@@ -25,21 +25,21 @@ const CONTROL: usize = 8 + 25;
 
 /// A film in the making.
 pub struct Film {
-    look: Look,
-    drawn: Drawn,
+    look: PictureStyle,
+    drawn: DrawnPictures,
     /// Pictures that are drawn when all are known, if so.
-    waiting: Option<Waiting>,
+    waiting: Option<PendingPictures>,
 }
 
 /// Pictures that are drawn.
-struct Drawn {
+struct DrawnPictures {
     file: File,
     writer: Option<Writer<BufWriter<File>>>,
     pictures: u32,
 }
 
 /// Values of pictures that are not drawn yet, one after the other in a file.
-struct Waiting {
+struct PendingPictures {
     file: File,
     /// The shape and the type of each.
     kinds: Vec<(Shape, Dtype)>,
@@ -52,12 +52,12 @@ impl Film {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn new(place: &Path, look: Look) -> Result<Self, Error> {
+    pub fn new(place: &Path, look: PictureStyle) -> Result<Self, Error> {
         let failed = |source| Error::Write { path: place.to_owned(), source };
         let file = || tempfile::tempfile_in(folder(place)).map_err(failed);
-        let drawn = Drawn { file: file()?, writer: None, pictures: 0 };
+        let drawn = DrawnPictures { file: file()?, writer: None, pictures: 0 };
         let waiting = match Self::waits(&look) {
-            true => Some(Waiting { file: file()?, kinds: Vec::new(), ends: NO_VALUES }),
+            true => Some(PendingPictures { file: file()?, kinds: Vec::new(), ends: NO_VALUES }),
             false => None,
         };
         Ok(Self { look, drawn, waiting })
@@ -65,8 +65,8 @@ impl Film {
 
     /// Whether the values of a film that looks so wait until all are known.
     #[must_use]
-    pub fn waits(look: &Look) -> bool {
-        look.range == Range::Auto
+    pub fn waits(look: &PictureStyle) -> bool {
+        look.range == ColourRange::Auto
     }
 
     /// Adds a picture.
@@ -100,14 +100,14 @@ impl Film {
     }
 }
 
-impl Drawn {
+impl DrawnPictures {
     /// Adds a picture of values, by the least and the largest that are to have the first and the last colour.
     fn add(
         &mut self,
         values: &Values,
         shape: Shape,
         ends: [f64; 2],
-        look: &Look,
+        look: &PictureStyle,
     ) -> io::Result<()> {
         let pixels = pixels(&[values], look.range.of(ends, look.colours));
         if self.writer.is_none() {
@@ -141,7 +141,7 @@ impl Drawn {
     }
 }
 
-impl Waiting {
+impl PendingPictures {
     /// Keeps the values of a picture, of which these are the least and the largest.
     fn add(&mut self, grid: &Grid, ends: [f64; 2]) -> io::Result<()> {
         with_values!(&grid.values, values => self.file.write_all(bytemuck::cast_slice(values)))?;

@@ -7,12 +7,12 @@ use std::ops::ControlFlow;
 
 /// Ends a computation with the first look at a value that is not finite.
 #[derive(Clone, Copy, Debug)]
-pub struct Finite {
+pub struct FiniteEnd {
     /// Steps between two looks, at least 1.
     pub every: usize,
 }
 
-impl Observer for Finite {
+impl Observer for FiniteEnd {
     fn next(&self, done: usize) -> Option<usize> {
         next_multiple(done, self.every)
     }

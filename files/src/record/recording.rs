@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::index::Index;
 use super::pattern::Pattern;
-use crate::io::colours::Look;
-use crate::io::format::{self, Format};
-use crate::io::rows::Shared;
-use crate::io::{About, Content, Output, Staged};
+use crate::io::colours::PictureStyle;
+use crate::io::format::{self, FileFormat};
+use crate::io::rows::SharedFields;
+use crate::io::{Content, ContentInfo, Output, Staged};
 use problem::observe::Snapshot;
 use problem::{Dtype, Error, Region, Shape, Slice, Values, View};
 
@@ -19,13 +19,13 @@ const PIECE_BYTES: usize = 4 << 20;
 ///
 /// # Errors
 /// It cannot be written.
-pub fn output(format: &dyn Format, path: &Path) -> Result<Output, Error> {
+pub fn output(format: &dyn FileFormat, path: &Path) -> Result<Output, Error> {
     if format.is_folder() { Output::folder_of_files(path) } else { Output::new(path) }
 }
 
 /// What somebody wants to have written.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct RecordingRequest {
     /// Into which files.
     pub pattern: Pattern,
     /// A slice, if not all.
@@ -35,15 +35,15 @@ pub struct Wish {
     /// Which fields, if not all.
     pub fields: Option<Vec<String>>,
     /// How pictures are drawn.
-    pub look: Look,
+    pub look: PictureStyle,
 }
 
 /// What is written of a computation.
 #[derive(Clone)]
 pub struct Recording {
     pattern: Pattern,
-    format: &'static dyn Format,
-    look: Look,
+    format: &'static dyn FileFormat,
+    look: PictureStyle,
     view: View,
     dtype: Dtype,
     /// Place among the fields, and name.
@@ -53,7 +53,7 @@ pub struct Recording {
 
 /// When steps are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Time {
+pub enum RecordingClock {
     /// They are counted.
     Counted,
     /// Each is so long.
@@ -66,7 +66,7 @@ pub enum Time {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Units {
     /// When steps are.
-    pub time: Time,
+    pub time: RecordingClock,
     /// From a point to the next along (z, y, x).
     pub spacing: [f64; 3],
 }
@@ -74,20 +74,20 @@ pub struct Units {
 impl Default for Units {
     /// Steps and points are counted.
     fn default() -> Self {
-        Self { time: Time::Counted, spacing: [1.0; 3] }
+        Self { time: RecordingClock::Counted, spacing: [1.0; 3] }
     }
 }
 
 /// So many steps, and the time after them, where there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
+pub struct StepTime {
     /// The steps.
     pub step: usize,
     /// The time.
     pub time: Option<f64>,
 }
 
-impl Moment {
+impl StepTime {
     /// The time, or the number of steps.
     #[must_use]
     pub fn on_the_axis(self) -> f64 {
@@ -97,7 +97,7 @@ impl Moment {
 
 /// A file, and the places of its fields.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Target {
+pub struct OutputFields {
     /// The file.
     pub path: PathBuf,
     /// The fields' places and names.
@@ -110,13 +110,13 @@ impl Recording {
     /// # Errors
     /// [`Error::Format`], [`Error::Slice`], [`Error::UnknownField`], [`Error::NotFlat`].
     pub fn new(
-        wish: Wish,
+        wish: RecordingRequest,
         shape: Shape,
         dtype: Dtype,
         known: &[String],
         units: Units,
     ) -> Result<Self, Error> {
-        let Wish { pattern, slice, stride, fields, look } = wish;
+        let RecordingRequest { pattern, slice, stride, fields, look } = wish;
         let some = known.first().map_or("", String::as_str);
         let path = pattern.path(some, 0);
         let format = format::of(&path)?;
@@ -144,7 +144,7 @@ impl Recording {
 
     /// The format.
     #[must_use]
-    pub fn format(&self) -> &'static dyn Format {
+    pub fn format(&self) -> &'static dyn FileFormat {
         self.format
     }
 
@@ -156,7 +156,7 @@ impl Recording {
 
     /// How pictures are drawn.
     #[must_use]
-    pub fn look(&self) -> Look {
+    pub fn look(&self) -> PictureStyle {
         self.look
     }
 
@@ -187,7 +187,7 @@ impl Recording {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn list(&self, every: usize, last: Moment) -> Result<(), Error> {
+    pub fn list(&self, every: usize, last: StepTime) -> Result<(), Error> {
         let steps: Vec<usize> = (0..last.step).step_by(every.max(1)).collect();
         let mut indices = self.listed(&steps)?;
         for (index, target) in indices.iter_mut().zip(self.targets(last.step)) {
@@ -210,15 +210,15 @@ impl Recording {
             return Ok(indices);
         }
         let before = match self.units.time {
-            Time::Told => indices.iter().map(Index::read).collect::<Result<_, _>>()?,
+            RecordingClock::Told => indices.iter().map(Index::read).collect::<Result<_, _>>()?,
             _ => Vec::new(),
         };
         for step in steps {
             for (number, target) in self.targets(*step).into_iter().enumerate() {
                 let time = match self.units.time {
-                    Time::Counted => Some(*step as f64),
-                    Time::Even(dt) => Some(*step as f64 * dt),
-                    Time::Told => before[number].time(&target.path),
+                    RecordingClock::Counted => Some(*step as f64),
+                    RecordingClock::Even(dt) => Some(*step as f64 * dt),
+                    RecordingClock::Told => before[number].time(&target.path),
                 };
                 if let Some(time) = time.filter(|_| target.path.exists()) {
                     indices[number].add(time, &target.path);
@@ -230,22 +230,25 @@ impl Recording {
 
     /// So many steps of a computation that stands after them.
     #[must_use]
-    pub fn moment(&self, step: usize, snapshot: &dyn Snapshot) -> Moment {
+    pub fn moment(&self, step: usize, snapshot: &dyn Snapshot) -> StepTime {
         let time = match self.units.time {
-            Time::Counted => None,
-            Time::Even(dt) => Some(step as f64 * dt),
-            Time::Told => snapshot.clock().map(|clock| clock.at(step as f64)),
+            RecordingClock::Counted => None,
+            RecordingClock::Even(dt) => Some(step as f64 * dt),
+            RecordingClock::Told => snapshot.clock().map(|clock| clock.at(step as f64)),
         };
-        Moment { step, time }
+        StepTime { step, time }
     }
 
     /// The files after so many steps.
     #[must_use]
-    pub fn targets(&self, step: usize) -> Vec<Target> {
+    pub fn targets(&self, step: usize) -> Vec<OutputFields> {
         if self.format.holds_many() && !self.pattern.has_field() {
-            return vec![Target { path: self.pattern.path("", step), fields: self.fields.clone() }];
+            return vec![OutputFields {
+                path: self.pattern.path("", step),
+                fields: self.fields.clone(),
+            }];
         }
-        let target = |field: &(usize, String)| Target {
+        let target = |field: &(usize, String)| OutputFields {
             path: self.pattern.path(&field.1, step),
             fields: vec![field.clone()],
         };
@@ -261,8 +264,9 @@ impl Recording {
     /// Bytes of the files of a step, where they are known before; a stream needs none.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
-        let of =
-            |target: Target| self.format.bytes(self.view.shape(), self.dtype, target.fields.len());
+        let of = |target: OutputFields| {
+            self.format.bytes(self.view.shape(), self.dtype, target.fields.len())
+        };
         self.targets(0).into_iter().map(of).sum()
     }
 
@@ -272,9 +276,9 @@ impl Recording {
     /// The system refuses, or those of `read`.
     pub fn stage<'a>(
         &self,
-        target: &Target,
+        target: &OutputFields,
         output: &'a Output,
-        moment: Moment,
+        moment: StepTime,
         mut read: impl FnMut(usize, Region) -> Result<Values, Error>,
     ) -> Result<Staged<'a>, Error> {
         let read = |field: usize, region: Region| read(target.fields[field].0, region);
@@ -302,7 +306,7 @@ impl Recording {
     /// The system refuses, the device, or a rank.
     pub fn stage_standing<'a>(
         &self,
-        target: &Target,
+        target: &OutputFields,
         output: &'a Output,
         step: usize,
         snapshot: &mut dyn Snapshot,
@@ -312,7 +316,7 @@ impl Recording {
             Some(parts) if output.is_replaced() => {
                 let (about, dtype, shape) =
                     (self.about(target, moment), self.dtype, snapshot.shape());
-                let shared = &mut Shared { about, shape, dtype, parts, by: snapshot };
+                let shared = &mut SharedFields { about, shape, dtype, parts, by: snapshot };
                 self.format.stage_parts(output, shared)
             }
             _ => self.stage(target, output, moment, |field, region| snapshot.read(field, region)),
@@ -336,9 +340,9 @@ impl Recording {
 
     /// What is said of a target.
     #[must_use]
-    pub fn about(&self, target: &Target, Moment { step, time }: Moment) -> About {
+    pub fn about(&self, target: &OutputFields, StepTime { step, time }: StepTime) -> ContentInfo {
         let fields = target.fields.iter().map(|(_, name)| name.clone()).collect();
         let layout = self.view.layout(self.units.spacing);
-        About { fields, step, time, layout }
+        ContentInfo { fields, step, time, layout }
     }
 }

@@ -10,9 +10,9 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::film::Film;
-use super::recording::{Moment, Recording};
-use super::writer::{Shot, Writer};
-use super::written::Written;
+use super::recording::{Recording, StepTime};
+use super::writer::{RecordedFields, Writer};
+use super::written::WriteCounter;
 use problem::observe::{Observer, PendingCopy, Snapshot, next_multiple};
 use problem::{Error, Grid, Holder, View};
 
@@ -25,20 +25,20 @@ pub struct Snapshots {
     from: usize,
     is_film: bool,
     /// What the device still sends.
-    coming: Option<Shooting>,
+    coming: Option<PendingFields>,
     writer: Writer,
-    waited: Waited,
+    waited: SnapshotCost,
 }
 
 /// The fields after a step, on their way.
-struct Shooting {
-    moment: Moment,
+struct PendingFields {
+    moment: StepTime,
     grids: Vec<Box<dyn PendingCopy>>,
 }
 
 /// What snapshots cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Waited {
+pub struct SnapshotCost {
     /// Steps that were copied.
     pub snapshots: usize,
     /// Bytes of each.
@@ -49,7 +49,7 @@ pub struct Waited {
     pub seconds_after: f64,
 }
 
-impl fmt::Display for Waited {
+impl fmt::Display for SnapshotCost {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { snapshots, bytes, seconds, seconds_after } = self;
         let megabytes = *bytes as f64 * 1e-6;
@@ -76,13 +76,13 @@ impl Snapshots {
         // Files of the step to go on from may not have been written.
         let listed: Vec<usize> = (0..done).step_by(every).collect();
         let writer = Writer::start(&recording, is_film, &listed)?;
-        let waited = Waited { bytes: recording.shot_bytes(), ..Waited::default() };
+        let waited = SnapshotCost { bytes: recording.shot_bytes(), ..SnapshotCost::default() };
         Ok(Self { recording, every, last, from: done, is_film, coming: None, writer, waited })
     }
 
     /// Who knows whether all is written that was handed over.
     #[must_use]
-    pub fn written(&self) -> Written {
+    pub fn written(&self) -> WriteCounter {
         self.writer.written()
     }
 
@@ -95,7 +95,7 @@ impl Snapshots {
         mut self,
         step: usize,
         snapshot: &mut dyn Snapshot,
-    ) -> Result<(Vec<(PathBuf, Film)>, Waited), Error> {
+    ) -> Result<(Vec<(PathBuf, Film)>, SnapshotCost), Error> {
         let start = Instant::now();
         if self.is_film && step >= self.from {
             self.shoot(step, snapshot)?;
@@ -131,7 +131,7 @@ impl Snapshots {
         self.from = step + 1;
         self.waited.snapshots += 1;
         let moment = self.recording.moment(step, snapshot);
-        self.coming = Some(Shooting { moment, grids });
+        self.coming = Some(PendingFields { moment, grids });
         Ok(())
     }
 
@@ -151,9 +151,9 @@ impl Snapshots {
 
     /// Gives what has come to those who write.
     fn hand_over(&mut self) -> Result<(), Error> {
-        let Some(Shooting { moment, grids }) = self.coming.take() else { return Ok(()) };
+        let Some(PendingFields { moment, grids }) = self.coming.take() else { return Ok(()) };
         let grids = grids.into_iter().map(|grid| grid.arrive()).collect::<Result<_, _>>()?;
-        self.writer.send(Shot { moment, grids })
+        self.writer.send(RecordedFields { moment, grids })
     }
 
     /// Does something while no steps are taken.

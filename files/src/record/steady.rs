@@ -11,7 +11,7 @@ use problem::{Error, Grid, View, with_values};
 /// Ends a computation when no value changes by more than a tolerance in a step, on average over the steps since the
 /// last look.
 #[derive(Debug)]
-pub struct Steady {
+pub struct SteadyEnd {
     tolerance: f64,
     every: usize,
     before: Option<(usize, Vec<Grid>)>,
@@ -19,7 +19,7 @@ pub struct Steady {
     reached: bool,
 }
 
-impl Steady {
+impl SteadyEnd {
     /// With a look every so many steps, at least 1.
     #[must_use]
     pub fn new(tolerance: f64, every: usize) -> Self {
@@ -39,7 +39,7 @@ impl Steady {
     }
 }
 
-impl Observer for Steady {
+impl Observer for SteadyEnd {
     fn next(&self, done: usize) -> Option<usize> {
         next_multiple(done, self.every)
     }

@@ -9,14 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::io::colours::{Colours, Look, Range, entry};
+use crate::io::colours::{ColourRange, Colours, PictureStyle, entry};
 use crate::io::{Output, checkpoint};
-use problem::error::During;
-use problem::observe::{ArrayName, By, Observer, Snapshot};
+use problem::error::InterruptedWork;
+use problem::observe::{ArrayName, ComputedBy, Observer, Snapshot};
 use problem::{Clock, Dtype, Error, Grid, Region, Shape, Values};
 
 /// Somebody asked for an end.
-const STOPPED: Error = Error::Stopped { during: During::Computing };
+const STOPPED: Error = Error::Stopped { during: InterruptedWork::Computing };
 
 /// A field of 2 × 3 points.
 struct Field(Grid);
@@ -36,8 +36,8 @@ impl Snapshot for Field {
     fn arrays(&self) -> Vec<ArrayName> {
         vec![ArrayName { field: "u".into(), level: 0 }]
     }
-    fn by(&self) -> By {
-        By { engine: "cpu".into(), how: String::new() }
+    fn by(&self) -> ComputedBy {
+        ComputedBy { engine: "cpu".into(), how: String::new() }
     }
     fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
         Ok(self.0.read(region))
@@ -48,13 +48,13 @@ impl Snapshot for Field {
 }
 
 /// Files of this name, of all points.
-fn wish(path: &Path) -> Wish {
-    Wish {
+fn wish(path: &Path) -> RecordingRequest {
+    RecordingRequest {
         pattern: Pattern::new(path).unwrap(),
         slice: None,
         stride: 1,
         fields: None,
-        look: Look::default(),
+        look: PictureStyle::default(),
     }
 }
 
@@ -64,7 +64,7 @@ fn recording(path: &Path) -> Recording {
 }
 
 /// A recording of a field `u` of 2x3 values of a type, with what is to be written.
-fn recording_of(wish: Wish, dtype: Dtype) -> Recording {
+fn recording_of(wish: RecordingRequest, dtype: Dtype) -> Recording {
     let fields = ["u".to_owned()];
     let shape = Shape::new(&[2, 3]).unwrap();
     Recording::new(wish, shape, dtype, &fields, Units::default()).unwrap()
@@ -73,14 +73,14 @@ fn recording_of(wish: Wish, dtype: Dtype) -> Recording {
 /// The entries of each picture of a film, of which a field is looked at every so many steps of `last`, where a
 /// computation ends after `end` steps.
 fn film(
-    look: Look,
+    look: PictureStyle,
     every: usize,
     [end, last]: [usize; 2],
     field: impl Fn(usize) -> Field,
 ) -> Vec<[u8; 6]> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("u.png");
-    let recording = recording_of(Wish { look, ..wish(&path) }, field(0).0.dtype());
+    let recording = recording_of(RecordingRequest { look, ..wish(&path) }, field(0).0.dtype());
     let mut snapshots = Snapshots::new(recording, every, 0, last).unwrap();
     for done in 0..=end {
         assert_eq!(snapshots.look(done, &mut field(done)).unwrap(), ControlFlow::Continue(()));
@@ -109,8 +109,8 @@ fn a_film_has_each_step_once_wherever_a_computation_ends() {
             let expected = (0..=end).filter(|step| step % every == 0 || *step == end).count();
             for last in [end, end + 1, 100] {
                 // Pictures that wait for the others, and pictures that are drawn at once.
-                let range = [Range::Auto, Range::Each][(end + last) % 2];
-                let look = Look { range, ..Look::default() };
+                let range = [ColourRange::Auto, ColourRange::Each][(end + last) % 2];
+                let look = PictureStyle { range, ..PictureStyle::default() };
                 let found = film(look, every, [end, last], |_| Field::of(0.0)).len();
                 assert_eq!(found, expected, "every {every}, {end} of {last} steps, {range:?}");
             }
@@ -131,13 +131,13 @@ fn colours_of_a_film_span_all_its_pictures() {
         };
         for (colours, all) in [(Colours::Viridis, [-24.0, 13.0]), (Colours::BlueRed, [-24.0, 24.0])]
         {
-            let ranges = [(Range::Auto, Some(all)), (Range::Each, None)];
+            let ranges = [(ColourRange::Auto, Some(all)), (ColourRange::Each, None)];
             for (range, ends) in
-                ranges.into_iter().chain([(Range::Fixed(0.0, 5.0), Some([0.0, 5.0]))])
+                ranges.into_iter().chain([(ColourRange::Fixed(0.0, 5.0), Some([0.0, 5.0]))])
             {
-                let found = film(Look { colours, range }, 1, [3, 3], field);
+                let found = film(PictureStyle { colours, range }, 1, [3, 3], field);
                 let expected = (0..4).map(|step| {
-                    let own = || Range::Auto.of([value(step, 0), value(step, 5)], colours);
+                    let own = || ColourRange::Auto.of([value(step, 0), value(step, 5)], colours);
                     std::array::from_fn(|at| entry(value(step, at), ends.unwrap_or_else(own)))
                 });
                 assert_eq!(
@@ -177,7 +177,7 @@ fn what_changes_is_the_average_of_a_step_however_seldom_somebody_looks() {
     for every in [1, 2, 5, 100, 1000] {
         for slope in [0.5, -0.25] {
             for (tolerance, is_enough) in [(0.2, false), (0.6, true)] {
-                let mut steady = Steady::new(tolerance, every);
+                let mut steady = SteadyEnd::new(tolerance, every);
                 let mut flow = ControlFlow::Continue(());
                 for look in 0..=2 {
                     assert_eq!(flow, ControlFlow::Continue(()));
@@ -199,8 +199,8 @@ fn what_changes_is_the_average_of_a_step_however_seldom_somebody_looks() {
 }
 
 /// Checkpoints in a folder, every so many steps of 10, after these files.
-fn checkpoints(path: &Path, every: usize, files: &Written) -> Checkpoints {
-    let (output, every) = (Output::new(path).unwrap(), Every::Steps(every));
+fn checkpoints(path: &Path, every: usize, files: &WriteCounter) -> Checkpoints {
+    let (output, every) = (Output::new(path).unwrap(), CheckpointInterval::Steps(every));
     Checkpoints::new(output, every, "title".into(), "problem".into(), [0, 10])
         .after(Some(files.clone()))
 }
@@ -213,7 +213,7 @@ fn a_checkpoint_is_not_there_before_the_files_of_earlier_steps() {
     let stopped: Moment = |own| own.ends(5, &mut Field::of(1.0), &STOPPED);
     let finished: Moment = |own| own.finishes(10, &mut Field::of(1.0));
     for (moment, step) in [(due, 4), (stopped, 5), (finished, 10)] {
-        let (folder, files) = (tempfile::tempdir().unwrap(), Written::default());
+        let (folder, files) = (tempfile::tempdir().unwrap(), WriteCounter::default());
         let path = folder.path().join("state");
         let mut own = checkpoints(&path, 2, &files);
         files.expect_one();
@@ -233,7 +233,7 @@ fn a_checkpoint_is_not_there_before_the_files_of_earlier_steps() {
 
 #[test]
 fn a_checkpoint_that_cannot_be_written_leaves_the_one_before() {
-    let (folder, files) = (tempfile::tempdir().unwrap(), Written::default());
+    let (folder, files) = (tempfile::tempdir().unwrap(), WriteCounter::default());
     let path = folder.path().join("state");
     let mut own = checkpoints(&path, 2, &files);
     let flow = own.look(2, &mut Field::of(1.0)).unwrap();
@@ -253,7 +253,7 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_one_before() {
 
 #[test]
 fn the_end_is_always_kept() {
-    let files = Written::default();
+    let files = WriteCounter::default();
     for every in [1, 3, 5, 7, 10, 100] {
         for end in [0, 1, 5, 9, 10] {
             let folder = tempfile::tempdir().unwrap();
@@ -299,8 +299,8 @@ fn files_say_where_points_lie_whatever_slice_and_stride_are_written() {
             for (name, image) in [("u.vti", "u.vti"), ("u.pvti", "u_rank0.vti")] {
                 let path = folder.path().join(name);
                 let slice = slice.map(|slice| slice.parse().unwrap());
-                let wish = Wish { slice, stride, ..wish(&path) };
-                let units = Units { time: Time::Counted, spacing: SPACING };
+                let wish = RecordingRequest { slice, stride, ..wish(&path) };
+                let units = Units { time: RecordingClock::Counted, spacing: SPACING };
                 let recording =
                     Recording::new(wish, shape, Dtype::F64, &["u".into()], units).unwrap();
                 let target = &recording.targets(0)[0];
@@ -345,7 +345,7 @@ impl Snapshot for Timed {
     fn arrays(&self) -> Vec<ArrayName> {
         self.0.arrays()
     }
-    fn by(&self) -> By {
+    fn by(&self) -> ComputedBy {
         self.0.by()
     }
     fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {
@@ -373,7 +373,7 @@ fn files_of_steps_of_any_length_have_their_times() {
         Timed(Field::of(step as f64), clock)
     };
     let shape = Shape::new(&[2, 3]).unwrap();
-    let units = Units { time: Time::Told, ..Units::default() };
+    let units = Units { time: RecordingClock::Told, ..Units::default() };
     let recording =
         || Recording::new(wish(&path), shape, Dtype::F64, &["u".to_owned()], units).unwrap();
     let list = folder.path().join("u.pvd");

@@ -9,10 +9,10 @@ use std::thread::{self, JoinHandle};
 
 use super::film::Film;
 use super::index::Index;
-use super::recording::{Moment, Recording, Target};
-use super::written::Written;
+use super::recording::{OutputFields, Recording, StepTime};
+use super::written::WriteCounter;
 use crate::io::Content;
-use problem::observe::Arrived;
+use problem::observe::CompletedCopy;
 use problem::{Error, Grid};
 
 /// Bytes of values that may wait to be written; two steps may in any case. Whoever has more waits.
@@ -21,10 +21,10 @@ const MOST_BYTES: usize = 1 << 30;
 const MOST_THREADS: usize = 8;
 
 /// The fields of a recording after some step.
-pub struct Shot {
-    pub moment: Moment,
+pub struct RecordedFields {
+    pub moment: StepTime,
     /// By their place in the recording.
-    pub grids: Vec<Arrived>,
+    pub grids: Vec<CompletedCopy>,
 }
 
 /// The films that a thread made, with where each is to lie; none, of a series of files.
@@ -32,11 +32,11 @@ pub type Films = Vec<(PathBuf, Film)>;
 
 /// The threads: one for films, whose pictures follow each other; several for files.
 pub struct Writer {
-    queue: Option<SyncSender<Shot>>,
+    queue: Option<SyncSender<RecordedFields>>,
     threads: Vec<JoinHandle<Result<Films, Error>>>,
-    written: Written,
+    written: WriteCounter,
     /// As long as a thread has it: who hands over learns from that whether any is left.
-    common: Weak<Common>,
+    common: Weak<WriterState>,
 }
 
 impl Writer {
@@ -48,8 +48,8 @@ impl Writer {
     pub fn start(recording: &Recording, is_film: bool, listed: &[usize]) -> Result<Self, Error> {
         let (threads, waiting) = if is_film { (1, 2) } else { room(recording.shot_bytes()) };
         let (queue, shots) = sync_channel(waiting);
-        let written = Written::default();
-        let writing = Arc::new(Common {
+        let written = WriteCounter::default();
+        let writing = Arc::new(WriterState {
             recording: recording.clone(),
             shots: Mutex::new(shots),
             indices: Mutex::new(recording.listed(listed)?),
@@ -67,7 +67,7 @@ impl Writer {
     }
 
     /// Who knows whether all is written that was handed over.
-    pub fn written(&self) -> Written {
+    pub fn written(&self) -> WriteCounter {
         self.written.clone()
     }
 
@@ -75,7 +75,7 @@ impl Writer {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn list(&self, moment: Moment, targets: &[Target]) -> Result<(), Error> {
+    pub fn list(&self, moment: StepTime, targets: &[OutputFields]) -> Result<(), Error> {
         // Where none is left, the end tells why.
         self.common.upgrade().map_or(Ok(()), |common| common.list(moment, targets))
     }
@@ -84,7 +84,7 @@ impl Writer {
     ///
     /// # Errors
     /// Something before could not be.
-    pub fn send(&mut self, shot: Shot) -> Result<(), Error> {
+    pub fn send(&mut self, shot: RecordedFields) -> Result<(), Error> {
         if !self.written.has_failed() {
             self.written.expect_one();
             if self.queue.as_ref().is_some_and(|queue| queue.send(shot).is_ok()) {
@@ -133,23 +133,23 @@ fn room(bytes: usize) -> (usize, usize) {
 }
 
 /// What all threads share.
-struct Common {
+struct WriterState {
     recording: Recording,
-    shots: Mutex<Receiver<Shot>>,
+    shots: Mutex<Receiver<RecordedFields>>,
     indices: Mutex<Vec<Index>>,
-    written: Written,
+    written: WriteCounter,
 }
 
-impl Common {
+impl WriterState {
     /// The next shot, unless there are no more, or another thread has failed.
-    fn next(&self) -> Option<Shot> {
+    fn next(&self) -> Option<RecordedFields> {
         let shots = self.shots.lock().unwrap_or_else(PoisonError::into_inner);
         let shot = shots.recv().ok();
         shot.filter(|_| !self.written.has_failed())
     }
 
     fn series(&self) -> Result<Films, Error> {
-        while let Some(Shot { moment, grids }) = self.next() {
+        while let Some(RecordedFields { moment, grids }) = self.next() {
             let _one = self.written.one();
             let grids: Vec<Grid> = grids.into_iter().map(|grid| grid()).collect();
             let (targets, recording) = (self.recording.targets(moment.step), &self.recording);
@@ -164,7 +164,7 @@ impl Common {
     }
 
     /// Adds the files of a step to the lists of their series.
-    fn list(&self, moment: Moment, targets: &[Target]) -> Result<(), Error> {
+    fn list(&self, moment: StepTime, targets: &[OutputFields]) -> Result<(), Error> {
         let mut indices = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
         for (index, target) in indices.iter_mut().zip(targets) {
             index.add(moment.on_the_axis(), &target.path);
@@ -175,10 +175,10 @@ impl Common {
 
     fn film(&self) -> Result<Films, Error> {
         let (mut films, recording) = (Vec::new(), &self.recording);
-        for Target { path, .. } in recording.targets(0) {
+        for OutputFields { path, .. } in recording.targets(0) {
             films.push((path.clone(), Film::new(&path, recording.look())?));
         }
-        while let Some(Shot { moment, grids }) = self.next() {
+        while let Some(RecordedFields { moment, grids }) = self.next() {
             let _one = self.written.one();
             let grids: Vec<Grid> = grids.into_iter().map(|grid| grid()).collect();
             let targets = recording.targets(moment.step);
@@ -192,7 +192,7 @@ impl Common {
 }
 
 /// Of the fields of a recording those of each target: one has all of them, or each has the next.
-fn shares<'a>(targets: &[Target], grids: &'a [Grid]) -> impl Iterator<Item = &'a [Grid]> {
+fn shares<'a>(targets: &[OutputFields], grids: &'a [Grid]) -> impl Iterator<Item = &'a [Grid]> {
     let each = targets.first().map_or(1, |target| target.fields.len());
     grids.chunks(each.max(1))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A count that those who hand over and those who write share.
 #[derive(Clone, Default)]
-pub struct Written(Arc<(Mutex<Count>, Condvar)>);
+pub struct WriteCounter(Arc<(Mutex<Count>, Condvar)>);
 
 #[derive(Default)]
 struct Count {
@@ -15,9 +15,9 @@ struct Count {
 }
 
 /// Something that is written, or has failed, when this is dropped.
-pub struct One<'a>(&'a Written);
+pub struct PendingWrite<'a>(&'a WriteCounter);
 
-impl Written {
+impl WriteCounter {
     /// Waits until all is written that was handed over, or something could not be.
     pub fn wait(&self) {
         let mut count = self.lock();
@@ -32,8 +32,8 @@ impl Written {
     }
 
     /// Something that was handed over is being written.
-    pub fn one(&self) -> One<'_> {
-        One(self)
+    pub fn one(&self) -> PendingWrite<'_> {
+        PendingWrite(self)
     }
 
     /// Something could not be written: nobody has to wait any more.
@@ -52,7 +52,7 @@ impl Written {
     }
 }
 
-impl Drop for One<'_> {
+impl Drop for PendingWrite<'_> {
     fn drop(&mut self) {
         self.0.lock().open -= 1;
         self.0.0.1.notify_all();
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn who_waits_goes_on_when_all_is_written_or_something_failed() {
-        let written = Written::default();
+        let written = WriteCounter::default();
         written.wait();
         written.expect_one();
         let other = written.clone();

@@ -20,7 +20,7 @@ use transform::window;
 
 /// What every rung computes; the boundary is zero.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct AblationProblem {
     /// The stencil.
     pub stencil: Stencil,
     /// Extents of the grid; as many axes as the stencil.
@@ -53,7 +53,7 @@ pub struct Ablation {
     /// Which program measured, when, with which driver.
     pub origin: Origin,
     /// What was computed.
-    pub problem: Problem,
+    pub problem: AblationProblem,
     /// The rungs in order, and what came of those that were measured.
     pub rows: Vec<(Rung, Outcome)>,
 }
@@ -62,8 +62,8 @@ pub struct Ablation {
 ///
 /// # Errors
 /// [`BenchError::NoAblation`], where no sparse kernel has a dense twin for it.
-pub fn rungs(problem: &Problem) -> Result<Vec<Rung>, BenchError> {
-    let Problem { stencil, dtype, steps, .. } = problem;
+pub fn rungs(problem: &AblationProblem) -> Result<Vec<Rung>, BenchError> {
+    let AblationProblem { stencil, dtype, steps, .. } = problem;
     let refuse = |reason: String| Err(BenchError::NoAblation { reason });
     let Some(element) = dtype.factors().and_then(|factors| factors.element()) else {
         return refuse(format!("dense twins multiply f16, bf16 or tf32, not {dtype}"));
@@ -117,7 +117,7 @@ pub fn rungs(problem: &Problem) -> Result<Vec<Rung>, BenchError> {
 impl Ablation {
     /// Of a problem, before anything is measured.
     #[must_use]
-    pub fn new(problem: Problem, origin: Origin) -> Self {
+    pub fn new(problem: AblationProblem, origin: Origin) -> Self {
         Self { version: env!("CARGO_PKG_VERSION").to_owned(), origin, problem, rows: Vec::new() }
     }
 
@@ -127,7 +127,7 @@ impl Ablation {
     /// # Errors
     /// There is no GPU, the grid does not fit, or somebody asked for an end.
     pub fn measure(&mut self, rungs: &[Rung], control: &Control) -> Result<(), Error> {
-        let Problem { stencil, shape, dtype, steps } = self.problem.clone();
+        let AblationProblem { stencil, shape, dtype, steps } = self.problem.clone();
         let mut progress = control.begin(Work::Benchmark, rungs.len());
         let mut grid: Option<Grid> = None;
         for (done, rung) in rungs.iter().enumerate() {
@@ -177,7 +177,7 @@ impl Ablation {
     /// The device, the problem, a line for each rung, and the reasons that lines refer to by number.
     #[must_use]
     pub fn table(&self) -> String {
-        let Problem { stencil, shape, dtype, steps } = &self.problem;
+        let AblationProblem { stencil, shape, dtype, steps } = &self.problem;
         let mut table = with_header(
             &["what", "kernel"],
             &[
@@ -244,7 +244,7 @@ impl Ablation {
     /// Never: these are plain data.
     #[must_use]
     pub fn json(&self) -> String {
-        let Problem { stencil, shape, dtype, steps } = &self.problem;
+        let AblationProblem { stencil, shape, dtype, steps } = &self.problem;
         let row = |(index, (rung, outcome)): (usize, &(Rung, Outcome))| {
             let measured = self.measurement(index);
             let (outcome, reason) = match outcome {
@@ -323,13 +323,13 @@ mod tests {
     use super::*;
     use compute::families;
     use compute::families::Unit;
-    use compute::plan::{Target, by_units};
+    use compute::plan::{RunTarget, by_units};
     use transform::catalogue;
     use transform::machine::Machine;
 
-    fn problem(name: &str, dtype: Dtype) -> Problem {
+    fn problem(name: &str, dtype: Dtype) -> AblationProblem {
         let stencil = catalogue::find(name).unwrap();
-        Problem { stencil, shape: "1000x1100".parse().unwrap(), dtype, steps: 12 }
+        AblationProblem { stencil, shape: "1000x1100".parse().unwrap(), dtype, steps: 12 }
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
             let problem = problem(name, dtype);
             let rungs = rungs(&problem).unwrap();
             for rung in &rungs {
-                let Problem { stencil, shape, dtype, steps } = problem.clone();
+                let AblationProblem { stencil, shape, dtype, steps } = problem.clone();
                 let &Rung { kernel, fuse, chain, .. } = rung;
                 let job = Job { fuse, chain, kernel, ..Job::new(stencil, shape, dtype, steps) };
                 let units = match kernel {
@@ -351,7 +351,7 @@ mod tests {
                     None if rung.engine == EngineRequest::Cuda => vec![Unit::CudaCores],
                     None => Unit::ALL.to_vec(),
                 };
-                let planned = by_units(&units, &Target::described(Machine::h200()), &job);
+                let planned = by_units(&units, &RunTarget::described(Machine::h200()), &job);
                 let rejected = &planned.rejected;
                 assert!(
                     !planned.ranked.is_empty(),

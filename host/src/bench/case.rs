@@ -27,9 +27,9 @@ use problem::{Depth, Dtype, Job, Shape};
 #[strum(
     serialize_all = "lowercase",
     parse_err_ty = UnknownName,
-    parse_err_fn = names::unknown::<Mode>
+    parse_err_fn = names::unknown::<DepthMode>
 )]
-pub enum Mode {
+pub enum DepthMode {
     /// One time step in each sweep through memory
     Step,
     /// Several steps as one sum, as many as the engine finds fastest
@@ -40,7 +40,7 @@ pub enum Mode {
     Auto,
 }
 
-impl Mode {
+impl DepthMode {
     /// All of them.
     pub const ALL: &[Self] = Self::VARIANTS;
 
@@ -59,7 +59,7 @@ impl Mode {
 
 /// One measurement to be made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case {
+pub struct BenchCase {
     /// Stencil or system.
     pub workload: &'static Workload,
     /// Grid; as many axes as the stencil.
@@ -67,14 +67,14 @@ pub struct Case {
     /// Element type.
     pub dtype: Dtype,
     /// How time steps are taken.
-    pub mode: Mode,
+    pub mode: DepthMode,
     /// How many; at least 1.
     pub steps: usize,
     /// What computes, where engines are measured side by side; else the one of all [`super::Results`].
     pub engine: Option<EngineRequest>,
 }
 
-impl Case {
+impl BenchCase {
     /// Whether it is the same computation, but for how time steps are taken.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
@@ -105,7 +105,7 @@ impl Case {
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for BenchCase {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { shape, dtype, mode, .. } = self;
         write!(f, "{} {shape} {dtype} {mode}", self.workload.stencil)?;
@@ -118,16 +118,16 @@ impl fmt::Display for Case {
 
 /// Every workload on each of its grids, in every element type and mode.
 #[must_use]
-pub fn cases(quick: bool, steps: Option<usize>) -> Vec<Case> {
+pub fn cases(quick: bool, steps: Option<usize>) -> Vec<BenchCase> {
     let mut cases = Vec::new();
     for workload in Workload::all() {
         let steps = steps.unwrap_or(workload.steps(quick));
         for extents in workload.sizes(quick) {
             let shape = Shape::new(extents).expect("a workload's grid");
             for &dtype in Dtype::ALL {
-                for &mode in Mode::ALL {
+                for &mode in DepthMode::ALL {
                     let engine = None;
-                    cases.push(Case { workload, shape, dtype, mode, steps, engine });
+                    cases.push(BenchCase { workload, shape, dtype, mode, steps, engine });
                 }
             }
         }
@@ -143,7 +143,7 @@ pub struct Selection {
     /// Element types.
     pub dtypes: Vec<Dtype>,
     /// Modes.
-    pub modes: Vec<Mode>,
+    pub modes: Vec<DepthMode>,
     /// Most points of a grid.
     pub size_limit: Option<usize>,
 }
@@ -151,7 +151,7 @@ pub struct Selection {
 impl Selection {
     /// Whether a case is among those that are wanted.
     #[must_use]
-    pub fn takes(&self, case: &Case) -> bool {
+    pub fn takes(&self, case: &BenchCase) -> bool {
         fn any<T: PartialEq>(wanted: &[T], value: &T) -> bool {
             wanted.is_empty() || wanted.contains(value)
         }

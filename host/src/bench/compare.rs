@@ -67,7 +67,7 @@ impl fmt::Display for Change {
 
 /// A case of either results.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair<'a> {
+pub struct CasePair<'a> {
     old: Option<&'a Row>,
     new: Option<&'a Row>,
     /// What became of it.
@@ -78,7 +78,7 @@ pub struct Pair<'a> {
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
     /// The cases.
-    pub pairs: Vec<Pair<'a>>,
+    pub pairs: Vec<CasePair<'a>>,
     /// Changes of speed up to so many per cent are none.
     percent: f64,
     devices: [Vec<&'a str>; 2],
@@ -89,18 +89,18 @@ pub struct Comparison<'a> {
 pub fn compare<'a>(old: &'a Results, new: &'a Results, percent: f64) -> Comparison<'a> {
     let find =
         |results: &'a Results, row: &Row| results.rows.iter().find(|other| other.case == row.case);
-    let mut pairs: Vec<Pair> = Vec::new();
+    let mut pairs: Vec<CasePair> = Vec::new();
     for row in &old.rows {
         let partner = find(new, row);
         if old.repeats(row) && partner.is_some_and(|partner| new.repeats(partner)) {
             continue;
         }
         let change = partner.map_or(Change::OnlyOld, |partner| Change::of(row, partner, percent));
-        pairs.push(Pair { old: Some(row), new: partner, change });
+        pairs.push(CasePair { old: Some(row), new: partner, change });
     }
     for row in new.rows.iter().filter(|row| find(old, row).is_none()) {
         let change = if row.failed() { Change::Failed } else { Change::OnlyNew };
-        pairs.push(Pair { old: None, new: Some(row), change });
+        pairs.push(CasePair { old: None, new: Some(row), change });
     }
     Comparison { pairs, percent, devices: [old.devices(), new.devices()] }
 }
@@ -162,7 +162,7 @@ impl Comparison<'_> {
     }
 }
 
-impl Pair<'_> {
+impl CasePair<'_> {
     fn cells(&self, notes: &mut Notes) -> Vec<String> {
         let dash = || "-".to_owned();
         let (old, new) = (self.old.and_then(Row::speed), self.new.and_then(Row::speed));

@@ -2,7 +2,7 @@
 //! Results as CSV (RFC 4180, lines ended by a single newline), for spreadsheets and data frames.
 
 use super::Results;
-use super::record::{Kind, Record};
+use super::record::{OutcomeKind, Record};
 
 const HEADER: [&str; 21] = [
     "stencil",
@@ -42,9 +42,9 @@ fn fields(record: Record) -> [String; HEADER.len()] {
     }
     let extents: Vec<String> = record.shape.iter().map(usize::to_string).collect();
     let outcome = match record.outcome {
-        Kind::Measured => "measured",
-        Kind::Failed => "failed",
-        Kind::Unsupported => "unsupported",
+        OutcomeKind::Measured => "measured",
+        OutcomeKind::Failed => "failed",
+        OutcomeKind::Unsupported => "unsupported",
     };
     [
         record.stencil,
@@ -82,7 +82,7 @@ fn quote(field: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Mode, Outcome, Row, Workload};
+    use crate::bench::{DepthMode, Outcome, Row, Workload};
     use problem::{Dtype, Shape};
 
     #[test]
@@ -92,18 +92,18 @@ mod tests {
         for name in names.chain(HEADER) {
             assert!(text.contains(name), "{name}");
         }
-        for mode in Mode::ALL {
+        for mode in DepthMode::ALL {
             assert!(text.contains(&format!("`{mode}`")), "{mode:?}");
         }
     }
 
     #[test]
     fn fields_with_commas_quotes_and_newlines_are_quoted() {
-        let case = crate::bench::Case {
+        let case = crate::bench::BenchCase {
             workload: &Workload::all()[0],
             shape: Shape::new(&[7]).unwrap(),
             dtype: Dtype::F16,
-            mode: Mode::Step,
+            mode: DepthMode::Step,
             steps: 1,
             engine: None,
         };

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Case, Kind, Measurement, Mode, Outcome, Results, Row, system};
+use super::{BenchCase, DepthMode, Measurement, Outcome, ProblemKind, Results, Row, system};
 use compute::engine::Engine;
 use compute::run::{InputMemory, Options, Run};
 use problem::control::{Control, Piece, Stop, Work};
@@ -18,7 +18,7 @@ pub(super) const SEED: u64 = 0;
 /// # Errors
 /// Somebody asked for an end, there is no GPU for the engine that was asked for, or `keep` fails.
 pub fn measure(
-    cases: &[Case],
+    cases: &[BenchCase],
     control: &Control,
     results: &mut Results,
     mut keep: impl FnMut(&Results) -> Result<(), Error>,
@@ -40,9 +40,9 @@ pub fn measure(
 }
 
 /// The measurement of another mode, where the engine does the same in both.
-fn known(case: &Case, results: &Results, engine: &dyn Engine) -> Option<Measurement> {
+fn known(case: &BenchCase, results: &Results, engine: &dyn Engine) -> Option<Measurement> {
     let like = results.rows.iter().filter(|row| row.case.is_like(case) && !row.is_copy());
-    let depths = |mode: Mode| {
+    let depths = |mode: DepthMode| {
         let (fuse, chain) = mode.depths();
         (engine.fuses().then_some(fuse), engine.chains().then_some(chain))
     };
@@ -77,13 +77,13 @@ pub(super) fn without_measurement(error: Error, beside_others: bool) -> Result<O
 
 /// Plans a case, and unless its measurement is known computes, verifies and measures it.
 fn run(
-    case: &Case,
+    case: &BenchCase,
     results: &Results,
     stop: &Stop,
     progress: &mut Piece,
     input: &mut Option<Grid>,
 ) -> Result<Measurement, Error> {
-    if case.workload.kind == Kind::System {
+    if case.workload.kind == ProblemKind::System {
         return system::run(case, results.engine_of(case), stop);
     }
     let (job, engine) = (case.job(), results.engine_of(case));
@@ -127,7 +127,7 @@ pub(super) fn of_run(planned: Run, input: &Grid) -> Result<Measurement, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use problem::error::During;
+    use problem::error::InterruptedWork;
     use problem::memory::Bytes;
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(without_measurement(too_big, false).unwrap(), unsupported);
         let refused = Error::Driver { action: "launch".into(), reason: "no".into() };
         assert!(matches!(without_measurement(refused, false), Ok(Outcome::Failed { .. })));
-        let stopped = Error::Stopped { during: During::Computing };
+        let stopped = Error::Stopped { during: InterruptedWork::Computing };
         assert!(without_measurement(stopped, true).is_err());
     }
 

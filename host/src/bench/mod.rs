@@ -21,10 +21,10 @@ mod system;
 pub mod table;
 mod workload;
 
-pub use case::{Case, Mode, Selection, cases};
-pub use compare::{Change, Comparison, Pair, compare};
+pub use case::{BenchCase, DepthMode, Selection, cases};
+pub use compare::{CasePair, Change, Comparison, compare};
 pub use error::BenchError;
 pub use measure::measure;
 pub use origin::Origin;
 pub use row::{Measurement, Outcome, Results, Row};
-pub use workload::{Kind, Workload};
+pub use workload::{ProblemKind, Workload};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Measurement, Mode, Origin, Outcome, Results, Row, Workload};
+use super::{BenchCase, DepthMode, Measurement, Origin, Outcome, Results, Row, Workload};
 use compute::engine::EngineRequest;
 use problem::names::UnknownName;
 use problem::{Dtype, Shape};
@@ -30,7 +30,7 @@ pub struct Record {
     pub dtype: String,
     pub mode: String,
     pub steps: usize,
-    pub outcome: Kind,
+    pub outcome: OutcomeKind,
     pub engine: Option<String>,
     pub device: Option<String>,
     pub fuse: Option<usize>,
@@ -50,7 +50,7 @@ pub struct Record {
 /// Which [`Outcome`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum OutcomeKind {
     Measured,
     Failed,
     Unsupported,
@@ -67,7 +67,7 @@ impl From<&Results> for File {
 
 impl From<&Row> for Record {
     fn from(row: &Row) -> Self {
-        let Case { workload, shape, dtype, mode, steps, engine } = &row.case;
+        let BenchCase { workload, shape, dtype, mode, steps, engine } = &row.case;
         let measured = row.measurement();
         Self {
             stencil: workload.stencil.into(),
@@ -77,9 +77,9 @@ impl From<&Row> for Record {
             mode: mode.to_string(),
             steps: *steps,
             outcome: match row.outcome {
-                Outcome::Measured(_) => Kind::Measured,
-                Outcome::Failed { .. } => Kind::Failed,
-                Outcome::Unsupported { .. } => Kind::Unsupported,
+                Outcome::Measured(_) => OutcomeKind::Measured,
+                Outcome::Failed { .. } => OutcomeKind::Failed,
+                Outcome::Unsupported { .. } => OutcomeKind::Unsupported,
             },
             engine: measured.map(|measured| measured.engine.clone()),
             device: measured.map(|measured| measured.device.clone()),
@@ -127,10 +127,10 @@ impl TryFrom<Record> for Row {
     fn try_from(record: Record) -> Result<Self, String> {
         let case = record.case()?;
         let outcome = match record.outcome {
-            Kind::Measured => Outcome::Measured(record.measurement()?),
+            OutcomeKind::Measured => Outcome::Measured(record.measurement()?),
             kind => {
                 let reason = record.reason.ok_or("it has neither a speed nor a reason")?;
-                if kind == Kind::Failed {
+                if kind == OutcomeKind::Failed {
                     Outcome::Failed { reason }
                 } else {
                     Outcome::Unsupported { reason }
@@ -142,7 +142,7 @@ impl TryFrom<Record> for Row {
 }
 
 impl Record {
-    fn case(&self) -> Result<Case, String> {
+    fn case(&self) -> Result<BenchCase, String> {
         let workload = Workload::all().iter().find(|workload| workload.stencil == self.stencil);
         let workload =
             workload.ok_or_else(|| format!("no workload is named '{}'", self.stencil))?;
@@ -154,9 +154,9 @@ impl Record {
             return Err("steps is 0; there is no speed without a step".into());
         }
         let (dtype, mode) = (one_of::<Dtype>("dtype", &self.dtype)?, one_of("mode", &self.mode)?);
-        let mode: Mode = mode;
+        let mode: DepthMode = mode;
         let engine = self.asked.as_deref().map(|asked| one_of("asked", asked)).transpose()?;
-        Ok(Case { workload, shape, dtype, mode, steps: self.steps, engine })
+        Ok(BenchCase { workload, shape, dtype, mode, steps: self.steps, engine })
     }
 
     fn measurement(self) -> Result<Measurement, String> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How good the planner's choice and its predictions were, where engines are measured side by side.
 
-use super::{Case, Results, Row};
+use super::{BenchCase, Results, Row};
 use compute::plan::WORTH_A_JUMP;
 
 /// The GPU's engines come before the CPU, as in the planner's order.
@@ -16,8 +16,8 @@ pub fn render(results: &Results) -> String {
 
 /// Of each case with several engines, how much slower than the best one the planner's first is.
 fn choices(results: &Results) -> Option<String> {
-    let mut known: Vec<&Case> = Vec::new();
-    let mut regrets: Vec<(f64, &Case)> = Vec::new();
+    let mut known: Vec<&BenchCase> = Vec::new();
+    let mut regrets: Vec<(f64, &BenchCase)> = Vec::new();
     for row in &results.rows {
         if known.iter().any(|case| case.is_beside(&row.case)) {
             continue;
@@ -83,16 +83,16 @@ fn speeds(row: &Row) -> Option<Speeds<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Measurement, Mode, Origin, Outcome, Workload};
+    use crate::bench::{DepthMode, Measurement, Origin, Outcome, Workload};
     use compute::engine::EngineRequest;
     use problem::{Dtype, Shape};
 
     fn row(dtype: Dtype, engine: EngineRequest, predicted: f64, measured: f64) -> Row {
-        let case = Case {
+        let case = BenchCase {
             workload: &Workload::all()[0],
             shape: Shape::new(&[7]).unwrap(),
             dtype,
-            mode: Mode::Auto,
+            mode: DepthMode::Auto,
             steps: 1,
             engine: Some(engine),
         };

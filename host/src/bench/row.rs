@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was measured.
 
-use super::{Case, Mode, Origin};
+use super::{BenchCase, DepthMode, Origin};
 use compute::engine::EngineRequest;
-use compute::report::{Lost, Report};
+use compute::report::{Report, RoundingLoss};
 
 /// The measurements of one run of the benchmark.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Results {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// What was to be measured.
-    pub case: Case,
+    pub case: BenchCase,
     /// What came of it.
     pub outcome: Outcome,
 }
@@ -73,7 +73,7 @@ pub struct Measurement {
     pub verified: bool,
     /// The mode whose measurement this is: of those that an engine makes no difference between, one
     /// is measured.
-    pub same_as: Option<Mode>,
+    pub same_as: Option<DepthMode>,
     /// What was compared, if not that.
     pub note: Option<String>,
 }
@@ -116,7 +116,7 @@ impl Row {
 impl Results {
     /// The engine that was asked for of a case.
     #[must_use]
-    pub fn engine_of(&self, case: &Case) -> EngineRequest {
+    pub fn engine_of(&self, case: &BenchCase) -> EngineRequest {
         case.engine.unwrap_or(self.engine)
     }
 
@@ -128,7 +128,7 @@ impl Results {
 
     /// The greatest speed of all engines in a case.
     #[must_use]
-    pub fn best_speed(&self, case: &Case) -> Option<f64> {
+    pub fn best_speed(&self, case: &BenchCase) -> Option<f64> {
         let beside = self.rows.iter().filter(|row| row.case.is_beside(case));
         beside.filter_map(Row::speed).max_by(f64::total_cmp)
     }
@@ -180,7 +180,7 @@ impl Measurement {
         let amount = (report.points * report.fields.len()) as f64 * report.steps as f64;
         let predicted = report.forecast.predicted_seconds.filter(|seconds| *seconds > 0.0);
         let note = match report.lost() {
-            Some(Lost { part, .. }) => Some(format!("{LOST}, up to {part}")),
+            Some(RoundingLoss { part, .. }) => Some(format!("{LOST}, up to {part}")),
             None if report.verified => None,
             None => Some("compared a few steps at a time only".to_owned()),
         };

@@ -3,25 +3,25 @@
 
 use std::path::Path;
 
-use super::{Case, Measurement, Mode};
+use super::{BenchCase, DepthMode, Measurement};
 use compute::engine::EngineRequest;
 use compute::run::Time;
 use problem::control::{Control, Stop};
-use problem::observe::Nobody;
+use problem::observe::NoObserver;
 use problem::{Dtype, Error};
-use systems::{Asked, Description, System, SystemSimulation, examples};
+use systems::{ComputeOptions, Description, System, SystemSimulation, examples};
 
 /// Computes a case on an engine, verifies and measures it. The systems of the workloads are no stencils.
 ///
 /// # Errors
 /// As [`super::measure()`] has them.
-pub fn run(case: &Case, engine: EngineRequest, stop: &Stop) -> Result<Measurement, Error> {
+pub fn run(case: &BenchCase, engine: EngineRequest, stop: &Stop) -> Result<Measurement, Error> {
     let unsupported =
         |reason: &str| Error::Unsupported { engine: engine.into(), reason: reason.into() };
     if case.dtype == Dtype::Tf32 {
         return Err(unsupported("systems are stored as f64, f32, f16 or bf16"));
     }
-    if case.mode == Mode::Fused {
+    if case.mode == DepthMode::Fused {
         return Err(unsupported("the equations of a system are not taken as one sum"));
     }
     let (_, chain) = case.mode.depths();
@@ -32,11 +32,11 @@ pub fn run(case: &Case, engine: EngineRequest, stop: &Stop) -> Result<Measuremen
     let system = System::new(&description, Path::new(""))?.with_chain(chain);
     let control = Control { stop: stop.clone(), progress: None };
     // Only in the mode that leaves it open steps may be taken by jumps.
-    let steps = if case.mode == Mode::Auto { case.steps } else { 1 };
-    let asked = Asked { engine, steps, ..Asked::default() };
+    let steps = if case.mode == DepthMode::Auto { case.steps } else { 1 };
+    let asked = ComputeOptions { engine, steps, ..ComputeOptions::default() };
     let mut simulation = SystemSimulation::asked(&system, &asked)?.control(control);
     let compared = [0, case.steps / 2, case.steps - 1];
-    simulation.run(case.steps, &compared, &mut Nobody)?;
+    simulation.run(case.steps, &compared, &mut NoObserver)?;
     simulation.check_finite()?;
     simulation.measure(Time::Auto)?;
     let report = simulation.report();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::{Mode, Results, Row, regret};
+use super::{DepthMode, Results, Row, regret};
 
 /// The devices, a line for each measurement, and below it the reasons that lines refer to by number,
 /// and which modes were not measured because they are the same.
@@ -33,7 +33,7 @@ pub fn render(results: &Results) -> String {
 
 /// A line for each engine and mode that stands for others.
 fn same(results: &Results) -> String {
-    let mut known: Vec<(&str, Mode, Vec<String>)> = Vec::new();
+    let mut known: Vec<(&str, DepthMode, Vec<String>)> = Vec::new();
     for row in &results.rows {
         let Some(measured) = row.measurement() else { continue };
         let (engine, mode) = (measured.engine.as_str(), row.case.mode.to_string());
@@ -44,7 +44,7 @@ fn same(results: &Results) -> String {
             None => known.push((engine, of, vec![mode])),
         }
     }
-    let line = |(engine, of, modes): &(&str, Mode, Vec<String>)| {
+    let line = |(engine, of, modes): &(&str, DepthMode, Vec<String>)| {
         let modes = modes.join(", ");
         format!("{engine} does the same in these modes, measured once as {of}: {modes}\n")
     };

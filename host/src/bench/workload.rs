@@ -9,13 +9,13 @@ pub struct Workload {
     /// What the papers call it, or what people call the system.
     pub paper: &'static str,
     /// Which of these it is.
-    pub kind: Kind,
+    pub kind: ProblemKind,
     sizes: &'static Sizes,
 }
 
 /// What kind of problem a workload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProblemKind {
     /// A stencil of the catalogue.
     Stencil,
     /// A built-in system (`host example`).
@@ -55,11 +55,11 @@ static ALL: [Workload; 12] = [
 ];
 
 const fn stencil(stencil: &'static str, paper: &'static str, sizes: &'static Sizes) -> Workload {
-    Workload { stencil, paper, kind: Kind::Stencil, sizes }
+    Workload { stencil, paper, kind: ProblemKind::Stencil, sizes }
 }
 
 const fn system(stencil: &'static str, paper: &'static str, sizes: &'static Sizes) -> Workload {
-    Workload { stencil, paper, kind: Kind::System, sizes }
+    Workload { stencil, paper, kind: ProblemKind::System, sizes }
 }
 
 impl Workload {
@@ -114,8 +114,8 @@ mod tests {
     fn every_workload_is_of_the_catalogue_or_built_in_on_grids_of_its_dimensions() {
         for workload in Workload::all() {
             let dims = match workload.kind {
-                Kind::Stencil => catalogue::find(workload.stencil).unwrap().dims(),
-                Kind::System => {
+                ProblemKind::Stencil => catalogue::find(workload.stencil).unwrap().dims(),
+                ProblemKind::System => {
                     let example = systems::examples::find(workload.stencil).unwrap();
                     Description::parse(example.name, example.text).unwrap().size.len()
                 }
@@ -144,7 +144,7 @@ mod tests {
             most_bytes,
         };
         let cases = [false, true].into_iter().flat_map(|quick| super::super::cases(quick, None));
-        for case in cases.filter(|case| case.workload.kind == Kind::Stencil) {
+        for case in cases.filter(|case| case.workload.kind == ProblemKind::Stencil) {
             let job = case.job();
             let regions = sample::plan(&job, sample::wants_full(&job, None), &facts).whole;
             assert!(regions.len() == 1 || regions.len() >= 4, "{case}: {}", regions.len());

@@ -9,7 +9,7 @@ use super::files::CommandFiles;
 use super::{Failure, print, warn};
 use files::io::npy;
 use problem::Error;
-use systems::adjoint::{Adjoint, By, Misfit};
+use systems::adjoint::{Adjoint, GradientVariables, Misfit};
 use systems::{Description, System};
 
 const HELP: &str = "\
@@ -52,7 +52,7 @@ pub fn run(args: &AdjointArgs) -> Result<(), Failure> {
     }
     let system = System::new(&description, folder)?;
     let steps = args.steps.unwrap_or(system.steps());
-    let mut by = By::default();
+    let mut by = GradientVariables::default();
     for name in &args.by {
         let is_constant = system.constants().any(|(known, _)| known == name);
         let names = if is_constant { &mut by.parameters } else { &mut by.coefficients };

@@ -9,8 +9,8 @@ use super::{measure, remedy};
 use compute::device;
 use compute::device::DeviceInfo;
 use compute::engine::cpu;
-use compute::plan::Target;
-use compute::ranks::{self, Post};
+use compute::plan::RunTarget;
+use compute::ranks::{self, Messenger};
 use problem::Error;
 use problem::memory::{self, Bytes};
 
@@ -37,7 +37,7 @@ pub struct DoctorArgs {
 ///
 /// # Errors
 /// Only when measuring: no GPU, it fails, or the file cannot be written.
-pub fn run(args: &DoctorArgs, post: Option<&dyn Post>) -> Result<String, Error> {
+pub fn run(args: &DoctorArgs, post: Option<&dyn Messenger>) -> Result<String, Error> {
     if args.measure { measure::run(args.output.as_deref()) } else { Ok(render(post)) }
 }
 
@@ -59,11 +59,11 @@ impl From<&Error> for Missing {
 }
 
 /// The whole table.
-fn render(post: Option<&dyn Post>) -> String {
+fn render(post: Option<&dyn Messenger>) -> String {
     lines(post).iter().map(Line::render).collect()
 }
 
-fn lines(post: Option<&dyn Post>) -> Vec<Line> {
+fn lines(post: Option<&dyn Messenger>) -> Vec<Line> {
     let threads = rayon::current_num_threads();
     let mut lines = vec![
         ok("CPU", format!("{threads} threads, {} vector instructions", cpu::vectors())),
@@ -128,7 +128,7 @@ fn several() -> Vec<Line> {
 
 /// Where the speeds come from that the planner works with.
 fn speeds(gpu: &DeviceInfo) -> Result<String, Missing> {
-    let target = Target::of(gpu).map_err(|error| Missing::from(&error))?;
+    let target = RunTarget::of(gpu).map_err(|error| Missing::from(&error))?;
     match target.stale_speeds {
         None if target.measured => Ok(target.machine.source),
         None => Ok(format!("{}; `host doctor --measure` measures them", target.machine.source)),
@@ -168,7 +168,7 @@ fn kernels(gpu: Option<&DeviceInfo>) -> Result<String, Missing> {
 }
 
 /// The library by which processes share a grid, and how many there are.
-fn mpi(post: Option<&dyn Post>) -> Result<String, Missing> {
+fn mpi(post: Option<&dyn Messenger>) -> Result<String, Missing> {
     let Some(library) = ranks::mpi_version() else {
         let value = "not in this program: a grid is shared within one process only".into();
         return Err(Missing { value, remedy: remedy::BUILD_WITH_MPI.into() });

@@ -7,11 +7,11 @@ use thiserror::Error;
 use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
 
-use super::launch::Launch;
+use super::launch::ProcessLaunch;
 use super::signal::Signal;
 use crate::bench::BenchError;
 use files::record::PatternError;
-use problem::error::During;
+use problem::error::InterruptedWork;
 use problem::{Error, ErrorKind, Shape};
 
 /// A failure, as the user sees it. The headline is its `Display`, what to do about it
@@ -30,7 +30,7 @@ pub enum Failure {
         /// Which.
         signal: Signal,
         /// What it put an end to.
-        during: During,
+        during: InterruptedWork,
     },
     /// A signal ended a benchmark.
     #[error("interrupted after {done} of {of} measurements")]
@@ -255,12 +255,12 @@ pub enum Failure {
     },
     /// One of several processes of a program that was built without MPI.
     #[error("{} says that this is one of {} processes, but this program was built without MPI", .0.variable, of(*.0))]
-    WithoutMpi(Launch),
+    WithoutMpi(ProcessLaunch),
     /// Several processes that MPI does not connect.
     #[error("{} says that this is one of {} processes, but {library} finds one only", launch.variable, of(*launch))]
     Apart {
         /// How they were started.
-        launch: Launch,
+        launch: ProcessLaunch,
         /// The MPI library.
         library: String,
     },
@@ -287,7 +287,7 @@ impl From<BenchError> for Failure {
 }
 
 /// How many processes there are.
-fn of(launch: Launch) -> String {
+fn of(launch: ProcessLaunch) -> String {
     launch.ranks.map_or_else(|| "several".into(), |ranks| ranks.to_string())
 }
 

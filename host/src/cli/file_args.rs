@@ -9,9 +9,11 @@ use clap::Args;
 use super::Failure;
 use super::choice::one_of;
 use super::files::CommandFiles;
-use files::io::colours::{Colours, Look, Range};
+use files::io::colours::{ColourRange, Colours, PictureStyle};
 use files::io::{Output, is_stream};
-use files::record::{Every, Film, Pattern, Recording, Target, Units, Wish};
+use files::record::{
+    CheckpointInterval, Film, OutputFields, Pattern, Recording, RecordingRequest, Units,
+};
 use problem::{Dtype, Error, Shape, Slice};
 
 /// What to write, and how.
@@ -44,7 +46,7 @@ pub struct FileArgs {
         requires = "output",
         allow_hyphen_values = true
     )]
-    pub range: Range,
+    pub range: ColourRange,
     /// Write that every N steps, too, from the start on: with a {step} in the name, or as in {step:06} with zeros
     /// before, into a file of each, for .vti and .pvti with a .pvd that lists them; else, of .png, as an animation
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true, value_parser = counted)]
@@ -56,7 +58,7 @@ pub struct FileArgs {
     pub checkpoint: Option<PathBuf>,
     /// How often: every N steps, or after a time such as 90s, 10m or 1h [default: 10m]
     #[arg(long, value_name = "N|TIME", requires = "checkpoint", allow_hyphen_values = true)]
-    pub checkpoint_every: Option<Every>,
+    pub checkpoint_every: Option<CheckpointInterval>,
     /// Go on from a checkpoint, with the command line that it was written by
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
@@ -67,28 +69,28 @@ pub struct FileArgs {
     /// End before --steps if no value changes by more in a step, on average over K steps [default: 100]; of a system also if a
     /// condition on its totals holds, such as "change < 1e-9", which is looked at every K steps
     #[arg(long, value_name = "TOLERANCE|CONDITION[,K]", allow_hyphen_values = true)]
-    pub until: Option<Until>,
+    pub until: Option<EndCheck>,
 }
 
 /// When a computation has come to its end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Until {
+pub struct EndCheck {
     /// What holds then.
-    pub when: When,
+    pub when: EndCondition,
     /// Steps between two looks.
     pub every: usize,
 }
 
 /// What holds at the end of a computation.
 #[derive(Clone, Debug, PartialEq)]
-pub enum When {
+pub enum EndCondition {
     /// No value changes by more in a step.
     Steady(f64),
     /// A condition on the totals of a system.
     Condition(String),
 }
 
-impl FromStr for Until {
+impl FromStr for EndCheck {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -98,10 +100,10 @@ impl FromStr for Until {
         let (when, every) = parts.unwrap_or((text, "100"));
         let when = match when.trim().parse::<f64>() {
             Ok(tolerance) => {
-                Some(tolerance).filter(|it| *it > 0.0 && it.is_finite()).map(When::Steady)
+                Some(tolerance).filter(|it| *it > 0.0 && it.is_finite()).map(EndCondition::Steady)
             }
             Err(_) if when.contains(['<', '>', '=']) => {
-                Some(When::Condition(when.trim().to_owned()))
+                Some(EndCondition::Condition(when.trim().to_owned()))
             }
             Err(_) => None,
         };
@@ -161,7 +163,7 @@ pub struct Outputs {
     /// What is written into them.
     pub recording: Recording,
     /// Each with the fields that it holds.
-    pub files: Vec<(Target, Output)>,
+    pub files: Vec<(OutputFields, Output)>,
     /// What is written on the way, too.
     pub every: Option<usize>,
 }
@@ -171,7 +173,7 @@ impl Outputs {
     ///
     /// # Errors
     /// One cannot be written.
-    pub fn after(&self, step: usize) -> Result<Vec<(Target, Output)>, Error> {
+    pub fn after(&self, step: usize) -> Result<Vec<(OutputFields, Output)>, Error> {
         let output = |path: &Path| match is_stream(path) {
             true => Ok(Output::stream()),
             false => self.recording.output(path),
@@ -213,19 +215,19 @@ impl FileArgs {
         files: &mut CommandFiles,
     ) -> Result<Option<Outputs>, Failure> {
         let Some(path) = &self.output else { return Ok(None) };
-        let wish = Wish {
+        let wish = RecordingRequest {
             pattern: Pattern::new(path)
                 .map_err(|wrong| Failure::Pattern { path: path.clone(), wrong })?,
             slice: self.slice,
             stride: self.stride,
             fields: self.fields.clone(),
-            look: Look { colours: self.colours, range: self.range },
+            look: PictureStyle { colours: self.colours, range: self.range },
         };
         let recording = Recording::new(wish, shape, dtype, fields, units);
         // A name that clashes is told of first.
         let targets = match &recording {
             Ok(recording) => recording.targets(steps),
-            Err(_) => vec![Target { path: path.clone(), fields: Vec::new() }],
+            Err(_) => vec![OutputFields { path: path.clone(), fields: Vec::new() }],
         };
         if let Ok(recording) = &recording
             && self.every.is_some()
@@ -278,7 +280,7 @@ impl FileArgs {
 
     /// An option that only pictures heed.
     fn of_pictures(&self) -> Option<&'static str> {
-        match (self.colours == Colours::default(), self.range == Range::default()) {
+        match (self.colours == Colours::default(), self.range == ColourRange::default()) {
             (false, _) => Some("--colours"),
             (true, false) => Some("--range"),
             (true, true) => None,

@@ -12,7 +12,7 @@ use problem::Error;
 /// The files that a command line has named so far.
 #[derive(Debug, Default)]
 pub struct CommandFiles {
-    known: Vec<Named>,
+    known: Vec<NamedFile>,
 }
 
 /// Where a result goes that may be printed instead.
@@ -26,16 +26,16 @@ pub enum Destination {
 
 /// A file with the option that names it.
 #[derive(Debug)]
-struct Named {
+struct NamedFile {
     option: &'static str,
     path: PathBuf,
-    place: Place,
+    place: PathTarget,
     written: bool,
 }
 
 /// What a path stands for, by whatever name.
 #[derive(Debug)]
-enum Place {
+enum PathTarget {
     Stdout,
     /// Takes whatever is written, by any number of writers: `/dev/null`, a terminal.
     Device,
@@ -56,7 +56,7 @@ impl CommandFiles {
     pub fn reads(&mut self, option: &'static str, path: Option<&Path>) -> Result<(), Failure> {
         // Standard input is no file.
         let path = path.filter(|path| !is_stream(path));
-        path.map_or(Ok(()), |path| self.add(option, path, Place::of(path), false))
+        path.map_or(Ok(()), |path| self.add(option, path, PathTarget::of(path), false))
     }
 
     /// Checks that a file can be written, before anything is computed, and that no other option names
@@ -89,7 +89,7 @@ impl CommandFiles {
             let source = io::Error::new(io::ErrorKind::InvalidInput, reason);
             return Err(Error::Write { path: path.to_owned(), source }.into());
         }
-        self.add(option, path, Place::of(path), true)?;
+        self.add(option, path, PathTarget::of(path), true)?;
         Ok(Some(check(path)?))
     }
 
@@ -104,7 +104,7 @@ impl CommandFiles {
         path: Option<&Path>,
     ) -> Result<Option<Destination>, Failure> {
         if let Some(path) = path.filter(|path| is_stream(path)) {
-            self.add(option, path, Place::Stdout, true)?;
+            self.add(option, path, PathTarget::Stdout, true)?;
             return Ok(Some(Destination::Stdout));
         }
         Ok(self.writes(option, path)?.map(Destination::File))
@@ -115,7 +115,7 @@ impl CommandFiles {
     /// # Errors
     /// [`Failure::SameFile`]: it is one.
     pub fn spares(&self, option: &'static str, path: &Path) -> Result<(), Failure> {
-        let place = Place::of(path);
+        let place = PathTarget::of(path);
         match self.known.iter().find(|known| !known.written && known.place.is(&place)) {
             None => Ok(()),
             Some(known) => Err(Failure::SameFile {
@@ -135,7 +135,7 @@ impl CommandFiles {
         option: &'static str,
         path: &Path,
     ) -> Result<Option<Output>, Failure> {
-        self.add(option, path, Place::Stdout, true)?;
+        self.add(option, path, PathTarget::Stdout, true)?;
         Ok(Some(Output::stream()))
     }
 
@@ -143,10 +143,10 @@ impl CommandFiles {
         &mut self,
         option: &'static str,
         path: &Path,
-        place: Place,
+        place: PathTarget,
         written: bool,
     ) -> Result<(), Failure> {
-        let clash = |known: &&Named| (known.written || written) && known.place.is(&place);
+        let clash = |known: &&NamedFile| (known.written || written) && known.place.is(&place);
         if let Some(known) = self.known.iter().find(clash) {
             return Err(Failure::SameFile {
                 options: [known.option, option],
@@ -154,12 +154,12 @@ impl CommandFiles {
                 read: !(known.written && written),
             });
         }
-        self.known.push(Named { option, path: path.to_owned(), place, written });
+        self.known.push(NamedFile { option, path: path.to_owned(), place, written });
         Ok(())
     }
 }
 
-impl Place {
+impl PathTarget {
     fn of(path: &Path) -> Self {
         let target = follow(path);
         let found = fs::metadata(&target).ok();

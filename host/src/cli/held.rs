@@ -4,11 +4,11 @@
 use std::cell::RefCell;
 
 thread_local! {
-    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+    static HELD: RefCell<Option<HeldOutput>> = const { RefCell::new(None) };
 }
 
 /// What a run of this thread prints.
-struct Held {
+struct HeldOutput {
     /// What the run is called in warnings.
     name: String,
     /// Whether it shows how far all have come.
@@ -18,7 +18,7 @@ struct Held {
 
 /// Holds what a run prints in this thread: what comes of it, and what it printed.
 pub fn hold<T>(name: String, shows_progress: bool, run: impl FnOnce() -> T) -> (T, Vec<u8>) {
-    HELD.set(Some(Held { name, shows_progress, text: Vec::new() }));
+    HELD.set(Some(HeldOutput { name, shows_progress, text: Vec::new() }));
     let done = run();
     (done, HELD.take().map(|held| held.text).unwrap_or_default())
 }

@@ -20,7 +20,7 @@ const PMIX: &str = "PMIX_RANK";
 
 /// A start as one of several processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct ProcessLaunch {
     /// The variable that says so.
     pub variable: &'static str,
     /// How many there are, if it tells.
@@ -29,7 +29,7 @@ pub struct Launch {
     pub rank: Option<usize>,
 }
 
-impl Launch {
+impl ProcessLaunch {
     /// What the environment says; none of a process that is alone.
     pub fn found(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
@@ -53,16 +53,16 @@ impl Launch {
 mod tests {
     use super::*;
 
-    fn found(variables: &[(&str, &str)]) -> Option<Launch> {
+    fn found(variables: &[(&str, &str)]) -> Option<ProcessLaunch> {
         let value = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Launch::found(value)
+        ProcessLaunch::found(value)
     }
 
     #[test]
     fn launchers_are_known_by_their_variables() {
-        let launch = |variable, ranks, rank| Some(Launch { variable, ranks, rank });
+        let launch = |variable, ranks, rank| Some(ProcessLaunch { variable, ranks, rank });
         let open_mpi = [("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "3")];
         assert_eq!(found(&open_mpi), launch("OMPI_COMM_WORLD_SIZE", Some(4), Some(3)));
         assert!(!found(&open_mpi).unwrap().is_first());

@@ -11,7 +11,7 @@ use transform::catalogue::{self, Domain, Entry, Shape};
 use transform::stencil::MAX_RADIUS;
 
 use self::detail::Detail;
-pub use self::detail::Sum;
+pub use self::detail::SumDetail;
 use super::Failure;
 use super::files::{CommandFiles, Destination};
 use super::stencil_args::catalogue_names;

@@ -10,7 +10,7 @@ use transform::machine::Machine;
 
 use compute::device::{Gpu, Measured, measure};
 use files::io::Output;
-use files::io::machine::{self, Described};
+use files::io::machine::{self, DescribedGpu};
 use problem::Error;
 
 const MEASURED: &str = "measured";
@@ -36,7 +36,7 @@ pub fn run(output: Option<&Path>) -> Result<String, Error> {
     let machine = measured.machine(gpu.info());
     let text = render(&measured, &machine);
     let driver = Some(gpu.info().driver_version.clone());
-    machine::write(&output, &Described { machine, driver })?;
+    machine::write(&output, &DescribedGpu { machine, driver })?;
     Ok(format!("{text}written to {}; {use_of_it}\n", output.path().display()))
 }
 

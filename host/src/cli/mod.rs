@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use interrupt::Signals;
-use launch::Launch;
+use launch::ProcessLaunch;
 use options::OnlyOfSums;
 use problem::Error;
 use ranks::Role;
-use run_file::Meant;
+use run_file::RunArguments;
 
 mod adjoint;
 mod bench;
@@ -101,7 +101,7 @@ enum Command {
 /// built from, if it is known.
 #[must_use]
 pub fn main(commit: Option<&str>) -> ExitCode {
-    let launch = Launch::found(|variable| std::env::var(variable).ok());
+    let launch = ProcessLaunch::found(|variable| std::env::var(variable).ok());
     ExitCode::from(match launch {
         None => program(commit, &Role::Alone),
         Some(launch) => ranks::program(launch, commit),
@@ -111,15 +111,15 @@ pub fn main(commit: Option<&str>) -> ExitCode {
 /// Runs the program in a role, as the only process or as one of several ranks; returns the exit code.
 fn program(commit: Option<&str>, role: &Role) -> u8 {
     let done = match typed(true) {
-        Ok(Typed::Command(command, only)) => dispatch(*command, only, commit, role),
-        Ok(Typed::Done(code)) => return code,
+        Ok(ParsedArguments::Command(command, only)) => dispatch(*command, only, commit, role),
+        Ok(ParsedArguments::Done(code)) => return code,
         Err(failure) => Err(failure),
     };
     done.map_or_else(|failure| say(&failure), |()| 0)
 }
 
 /// What the arguments mean.
-enum Typed {
+enum ParsedArguments {
     /// This, and an option that is given and only some systems take.
     Command(Box<Command>, Option<OnlyOfSums>),
     /// What is asked for, or what is wrong with them, is printed; the exit code.
@@ -127,13 +127,13 @@ enum Typed {
 }
 
 /// What the arguments mean; what they ask to be printed need not be.
-fn typed(aloud: bool) -> Result<Typed, Failure> {
+fn typed(aloud: bool) -> Result<ParsedArguments, Failure> {
     let told = |error: clap::Error| {
         if aloud {
             // Nothing is left to be done if stdout or stderr is gone.
             let _ = error.print();
         }
-        Ok(Typed::Done(error.exit_code().try_into().unwrap_or(u8::MAX)))
+        Ok(ParsedArguments::Done(error.exit_code().try_into().unwrap_or(u8::MAX)))
     };
     let program = Cli::command();
     let mut matches = match program.clone().try_get_matches() {
@@ -143,23 +143,23 @@ fn typed(aloud: bool) -> Result<Typed, Failure> {
     if let Some(("run", of_run)) = matches.subcommand() {
         match run_file::meant(&program, of_run)? {
             None => (),
-            Some(Meant::Arguments(arguments)) => {
+            Some(RunArguments::Arguments(arguments)) => {
                 match program.clone().try_get_matches_from(arguments) {
                     Ok(replaced) => matches = replaced,
                     Err(error) => return told(error),
                 }
             }
-            Some(Meant::File(text)) => {
+            Some(RunArguments::File(text)) => {
                 if aloud {
                     print(&text)?;
                 }
-                return Ok(Typed::Done(0));
+                return Ok(ParsedArguments::Done(0));
             }
         }
     }
     let only = options::check(&program, &matches)?;
     Cli::from_arg_matches(&matches)
-        .map_or_else(told, |cli| Ok(Typed::Command(Box::new(cli.command), only)))
+        .map_or_else(told, |cli| Ok(ParsedArguments::Command(Box::new(cli.command), only)))
 }
 
 /// Says on stderr what went wrong and what to do about it; the program ends with its exit code.

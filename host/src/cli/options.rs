@@ -12,7 +12,7 @@ mod tests;
 
 /// What a command makes of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taken {
+enum OptionUse {
     /// It has an effect.
     Works,
     /// It is bad input, with what to do instead.
@@ -23,65 +23,70 @@ enum Taken {
     Missing,
 }
 
-use Taken::{Missing, OfSums, Refused, Works};
+use OptionUse::{Missing, OfSums, Refused, Works};
 
 /// What a command makes of an option with a stencil, and with a system of fields.
-type OfProblem = [Taken; 2];
+type OptionSupport = [OptionUse; 2];
 
 /// An option of the commands that compute or plan problems.
 struct Row {
     /// Its name without dashes; of the value without an option the word that the help has for it.
     option: &'static str,
-    run: OfProblem,
-    plan: OfProblem,
+    run: OptionSupport,
+    plan: OptionSupport,
     /// Of `host example`, which computes systems.
-    example: Taken,
+    example: OptionUse,
 }
 
-const BOTH: OfProblem = [Works; 2];
-const NONE: OfProblem = [Missing; 2];
+const BOTH: OptionSupport = [Works; 2];
+const NONE: OptionSupport = [Missing; 2];
 
-const STENCILS: OfProblem = [
+const STENCILS: OptionSupport = [
     Works,
     Refused("put it into the system's file: under [stencils], with dense, or offsets and weights"),
 ];
-const STARTS: OfProblem = [
+const STARTS: OptionSupport = [
     Works,
     Refused(
         "put it into the system's file: start = \"...\" under [fields.NAME], an expression or the name of a .npy file",
     ),
 ];
-const SEEDS: OfProblem =
+const SEEDS: OptionSupport =
     [Works, Refused("put it into the system's file: start = \"random(SEED)\" under [fields.NAME]")];
-const SIDES: OfProblem =
+const SIDES: OptionSupport =
     [Works, Refused("put it into the system's file: boundary = \"...\" under [fields.NAME]")];
-const DEPTHS: OfProblem = [
+const DEPTHS: OptionSupport = [
     Works,
     OfSums(
         "leave it out: steps of this system are taken together in launches (--chain), or at once by --engine fft",
     ),
 ];
-const DEVICES: OfProblem = [
+const DEVICES: OptionSupport = [
     Works,
     OfSums(
         "leave it out: what several GPUs make of this system is not predicted; `host run` computes it on them",
     ),
 ];
-const LAYOUTS: OfProblem =
+const LAYOUTS: OptionSupport =
     [Works, OfSums("leave it out: layouts are of stencils; --json has all of this system's plan")];
-const CATALOGUE: OfProblem =
+const CATALOGUE: OptionSupport =
     [Works, Refused("leave out the file: the catalogue is one of stencils")];
-const RECEIVERS: OfProblem =
+const RECEIVERS: OptionSupport =
     [Refused("a system's file has them under [[receivers]]: field = \"u\", at = [y, x]"), Works];
-const TOTALS: OfProblem =
+const TOTALS: OptionSupport =
     [Refused("a system's file has them under [totals]: mass = \"sum(u)*h^2\""), Works];
-const FIELDS: OfProblem = [Refused("leave it out: a stencil has one grid"), Works];
+const FIELDS: OptionSupport = [Refused("leave it out: a stencil has one grid"), Works];
 
-const NUMBERS: OfProblem =
+const NUMBERS: OptionSupport =
     [Refused("leave it out: a stencil has its weights, and no constants"), Works];
 
 /// An option.
-const fn row(option: &'static str, run: OfProblem, plan: OfProblem, example: Taken) -> Row {
+const fn row(
+    option: &'static str,
+    run: OptionSupport,
+    plan: OptionSupport,
+    example: OptionUse,
+) -> Row {
     Row { option, run, plan, example }
 }
 
@@ -187,7 +192,7 @@ pub fn check(program: &Command, matches: &ArgMatches) -> Result<Option<OnlyOfSum
 
 impl Row {
     /// What a command makes of it.
-    fn of(&self, command: &str) -> OfProblem {
+    fn of(&self, command: &str) -> OptionSupport {
         match command {
             "run" => self.run,
             "plan" => self.plan,

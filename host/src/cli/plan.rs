@@ -14,13 +14,13 @@ use transform::plan::{self as layout, LayoutPlan, PlanError};
 
 use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
-use super::list::Sum;
+use super::list::SumDetail;
 use super::number::whole;
 use super::options::OnlyOfSums;
 use super::stencil_args::load;
 use super::{Failure, remedy, warn};
 use compute::families::Refusal;
-use compute::plan::{self, Planned, Target};
+use compute::plan::{self, Planned, RunTarget};
 use compute::run::checked;
 use files::io::machine;
 use problem::{Boundary, Dtype, Error, Job, Shape};
@@ -58,7 +58,7 @@ this with --all, --text or --png, which draw a layout), 5 a file could not be re
 #[command(after_help = EXAMPLES)]
 pub struct PlanArgs {
     #[command(flatten)]
-    which: Which,
+    which: PlannedStencils,
     /// Points per axis, as N, NYxNX or NZxNYxNX [default: 100000000 in 1D, 10240 in 2D, 1024 in 3D]
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
@@ -99,7 +99,7 @@ pub struct PlanArgs {
 /// A stencil by name or weights from a file, or the catalogue.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
-struct Which {
+struct PlannedStencils {
     /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
     /// stencil of that name in the file. Or the .toml file of a system of fields, with --size, --steps, --dtype,
     /// --machine, --explain and --json: every way to take its steps, the fastest first
@@ -130,7 +130,8 @@ pub fn run(args: &PlanArgs, only: Option<OnlyOfSums>) -> Result<String, Failure>
     let json = files.writes_or_prints("--json", args.json.as_deref())?;
 
     let here = args.machine.eq_ignore_ascii_case(THIS);
-    let target = if here { Target::here() } else { machine(&args.machine).map(Target::described) };
+    let target =
+        if here { RunTarget::here() } else { machine(&args.machine).map(RunTarget::described) };
     // On this machine, what it computes without a GPU is ranked, too.
     let target = if here { target } else { Ok(target?) };
     let most_steps = usize::from(args.fuse);
@@ -148,7 +149,7 @@ pub fn run(args: &PlanArgs, only: Option<OnlyOfSums>) -> Result<String, Failure>
             return Err(option.refuse(why.clone()));
         }
         let hardware = match target {
-            Ok(Target { machine, .. }) if !here => Hardware::described(machine),
+            Ok(RunTarget { machine, .. }) if !here => Hardware::described(machine),
             _ => Hardware::here(),
         };
         let planned = SystemPlan::new(system, &hardware);
@@ -173,11 +174,11 @@ pub fn run(args: &PlanArgs, only: Option<OnlyOfSums>) -> Result<String, Failure>
         }
     };
     let job = checked(job)?;
-    let (shape, dtype, sum) = (job.shape, job.dtype, Sum::of(&job.stencil));
+    let (shape, dtype, sum) = (job.shape, job.dtype, SumDetail::of(&job.stencil));
     let element = dtype.factors().and_then(Factors::element);
     let drawn = args.text || png.is_some();
     let layout = match (element, &target) {
-        (Some(element), Ok(Target { machine, .. })) => {
+        (Some(element), Ok(RunTarget { machine, .. })) => {
             let (stencil, extents) = (&job.stencil, shape.extents());
             let request = Request { stencil, extents, element, machine, most_steps };
             match layout::plan(&request) {
@@ -226,7 +227,7 @@ pub fn run(args: &PlanArgs, only: Option<OnlyOfSums>) -> Result<String, Failure>
 
 /// The layout, the stencil and the ranking; of many GPUs that, too.
 fn as_json(
-    sum: &Sum,
+    sum: &SumDetail,
     planned: &Planned,
     layout: Option<&LayoutPlan>,
     scaled: Option<&Scaled>,
@@ -273,7 +274,7 @@ fn readable(
     text
 }
 
-impl Which {
+impl PlannedStencils {
     /// The file of a system of fields, if one is named in the place of a stencil.
     fn system(&self) -> Option<&Path> {
         let name = self.name.as_deref().or(self.stencil.as_deref())?;

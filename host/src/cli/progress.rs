@@ -27,12 +27,12 @@ struct Terminal;
 
 impl Progress for Terminal {
     fn begin(&self, work: Work, steps: usize) -> Box<dyn Meter> {
-        Box::new(Shown::new(work, steps))
+        Box::new(ShownWork::new(work, steps))
     }
 }
 
 /// One piece of work.
-struct Shown {
+struct ShownWork {
     bar: ProgressBar,
     name: String,
     length: usize,
@@ -50,7 +50,7 @@ enum Display {
     Lines(Instant),
 }
 
-impl Shown {
+impl ShownWork {
     /// Starts the clock.
     fn new(work: Work, length: usize) -> Self {
         let (name, unit) = match work {
@@ -89,7 +89,7 @@ impl Shown {
     }
 }
 
-impl Meter for Shown {
+impl Meter for ShownWork {
     fn reached(&mut self, done: usize) {
         self.bar.set_position(done as u64);
         match self.display {
@@ -129,7 +129,7 @@ fn bar(template: &str, length: usize) -> ProgressBar {
     ProgressBar::with_draw_target(Some(length as u64), hidden).with_style(style)
 }
 
-impl Drop for Shown {
+impl Drop for ShownWork {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_line_comes_when_it_is_time_and_says_what_is_left() {
-        let shown = Shown::new(Work::Computing, 1000);
+        let shown = ShownWork::new(Work::Computing, 1000);
         let (start, later) = (Instant::now(), Instant::now() + INTERVAL);
         assert_eq!(shown.line(100, later, start), None);
         let line = shown.line(100, start, later).unwrap();

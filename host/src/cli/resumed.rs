@@ -7,14 +7,14 @@ use super::file_args::FileArgs;
 use super::files::CommandFiles;
 use super::start::StartFrom;
 use super::{Failure, warn};
-use files::io::checkpoint::{self, Checkpoint, Header, Problem};
+use files::io::checkpoint::{self, Checkpoint, CheckpointProblem, Header};
 use files::io::{StartSource, absolute};
-use problem::observe::By;
+use problem::observe::ComputedBy;
 use problem::{Dtype, Error, Shape};
 use systems::SystemState;
 
 /// A checkpoint.
-pub struct Resumed {
+pub struct ResumedRun {
     /// What it says of itself.
     header: Header,
     /// As it was named.
@@ -23,7 +23,7 @@ pub struct Resumed {
     left: Option<SystemState>,
 }
 
-impl Resumed {
+impl ResumedRun {
     /// The checkpoint that is named, if one is; where ranks read their parts of it, no more than what it says of itself.
     ///
     /// # Errors
@@ -46,12 +46,12 @@ impl Resumed {
         Ok(Some(Self::read(path, by_parts)?))
     }
 
-    /// As [`Resumed::named`], and it is one of this problem.
+    /// As [`ResumedRun::named`], and it is one of this problem.
     ///
     /// # Errors
-    /// [`Resumed::named`] or [`Resumed::check`] fails.
+    /// [`ResumedRun::named`] or [`ResumedRun::check`] fails.
     pub fn of(
-        problem: &Problem,
+        problem: &CheckpointProblem,
         args: &FileArgs,
         files: &mut CommandFiles,
         by_parts: bool,
@@ -76,7 +76,7 @@ impl Resumed {
     ///
     /// # Errors
     /// [`Error::Checkpoint`]: it is of another one, or has more steps.
-    pub fn check(&self, problem: &Problem) -> Result<(), Error> {
+    pub fn check(&self, problem: &CheckpointProblem) -> Result<(), Error> {
         let Self { header, path, .. } = self;
         header.check(path, problem)?;
         let steps = &problem.steps;
@@ -96,7 +96,7 @@ impl Resumed {
     }
 
     /// What took them.
-    pub fn by(&self) -> By {
+    pub fn by(&self) -> ComputedBy {
         self.header.by.clone()
     }
 

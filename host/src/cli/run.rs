@@ -8,14 +8,14 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::Failure;
 use super::computation_args::ComputationArgs;
-use super::file_args::{Until, When};
+use super::file_args::{EndCheck, EndCondition};
 use super::files::CommandFiles;
 use super::number::whole;
 use super::options::OnlyOfSums;
-use super::resumed::Resumed;
+use super::resumed::ResumedRun;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
-use super::sweep::Sweep;
+use super::sweep::ParameterSweep;
 use super::system;
 use compute::families::FAMILIES;
 use compute::ranks::engine::Ranks;
@@ -23,7 +23,7 @@ use compute::run::{FIELD, checkpointed};
 use files::record::Units;
 use problem::control::Stop;
 use problem::{Depth, Job};
-use systems::batch::Seat;
+use systems::batch::BatchSeat;
 use systems::{System, families as of_systems};
 
 mod command;
@@ -34,7 +34,7 @@ mod request;
 mod sum;
 
 use command::Command;
-use sum::Sum;
+use sum::SumRun;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,11 +77,11 @@ pub struct RunArgs {
     #[command(flatten)]
     computation: ComputationArgs,
 
-    /// What lies around the grid [default: zero]: zero, constant=V, periodic, reflect (the mirror image
-    /// about the last point, which is not repeated), symmetric (about half a point outside), edge (the last point repeated), flux=G (the last point
-    /// and G more with each point outwards), odd or odd-reflect (mirror images with the sign changed) or robin=A,B,C (A*u + B*du/dn = C half
-    /// a point outside); or that for axes and sides, the general before the
-    /// special: x:periodic,y-:constant=1,y+:reflect or edge,x:zero. In corners x decides, then y
+    /// What lies around the grid [default: zero]: zero; constant=V; periodic; reflect (the mirror image about the last point,
+    /// which is not repeated); symmetric (the mirror image about half a point outside); edge (the last point repeated); flux=G
+    /// (the last point and G more with each point outwards); odd or odd-reflect (mirror images with the sign changed);
+    /// robin=A,B,C (A*u + B*du/dn = C half a point outside). Kinds for axes and sides, the general before the special:
+    /// x:periodic,y-:constant=1,y+:reflect or edge,x:zero. In corners x decides, then y
     #[arg(
         long,
         help_heading = "Stencils and kernels",
@@ -97,7 +97,7 @@ pub struct RunArgs {
         value_name = "NAME=FROM:TO:COUNT",
         allow_hyphen_values = true
     )]
-    sweep: Option<Sweep>,
+    sweep: Option<ParameterSweep>,
     /// Time steps to take as one sum, of the stencil convolved with itself
     #[arg(long, help_heading = "Stencils and kernels", value_name = "T|auto", default_value_t)]
     fuse: Depth,
@@ -160,7 +160,7 @@ pub fn run(
         let instead = "leave it out, or name a family of stencils (host run --help)";
         return Err(Failure::NotOf { option, problem, instead });
     }
-    if let Some(Until { when: When::Condition(_), .. }) = &args.computation.files.until {
+    if let Some(EndCheck { when: EndCondition::Condition(_), .. }) = &args.computation.files.until {
         let (option, problem) = ("--until CONDITION".into(), "stencils");
         let instead =
             "give a change of a value in a step, such as --until 1e-6; totals are of systems";
@@ -175,14 +175,14 @@ pub fn run(
     files.reads("--weights", args.stencil.weights())?;
     files.reads("--input", input.as_deref())?;
     let shared = sharing.is_asked() || processes.is_some();
-    let mut resumed = Resumed::named(of_files, &mut files, shared)?;
+    let mut resumed = ResumedRun::named(of_files, &mut files, shared)?;
     let (job, given) = request::request(args, resumed.as_mut(), shared)?;
     let problem = checkpointed(&job);
     resumed.as_ref().map(|resumed| resumed.check(&problem)).transpose()?;
-    let done = resumed.as_ref().map_or(0, Resumed::steps);
-    let by = resumed.as_ref().map(Resumed::by);
+    let done = resumed.as_ref().map_or(0, ResumedRun::steps);
+    let by = resumed.as_ref().map(ResumedRun::by);
     let input = input.as_deref().or(of_files.resume.as_deref());
-    let sum = Sum {
+    let sum = SumRun {
         warnings: args.stencil.misuse(&job.stencil, job.steps).into_iter().collect(),
         job,
         given,
@@ -248,14 +248,16 @@ fn meant(
 pub fn run_system(
     system: &System,
     job: Option<Job>,
-    (args, family, seat): (&ComputationArgs, Option<&'static str>, Option<Seat>),
+    (args, family, seat): (&ComputationArgs, Option<&'static str>, Option<BatchSeat>),
     mut files: CommandFiles,
     processes: Option<Ranks>,
     stop: Stop,
 ) -> Result<(), Failure> {
     let shared = args.sharing.is_asked() || processes.is_some();
     let task = match job {
-        Some(job) => Sum::of_system(system, job, args, &mut files, shared)?.task(args, shared)?,
+        Some(job) => {
+            SumRun::of_system(system, job, args, &mut files, shared)?.task(args, shared)?
+        }
         None => system::task(system, args, (family, seat), &mut files)?,
     };
     Command(args).run(task, files, processes, stop)

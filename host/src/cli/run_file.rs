@@ -33,7 +33,7 @@ type GivenOption = (String, Option<String>);
 
 /// What a command line of `host run` means: the arguments themselves, if it names a file of arguments or asks for one;
 /// none if it is to be taken as it is.
-pub enum Meant {
+pub enum RunArguments {
     /// Other arguments.
     Arguments(Vec<String>),
     /// Nothing is to be run: this is the file.
@@ -44,7 +44,7 @@ pub enum Meant {
 ///
 /// # Errors
 /// [`Failure::RunFile`]: a key of the file is no option, or its value none of an option.
-pub fn meant(program: &Command, matches: &ArgMatches) -> Result<Option<Meant>, Failure> {
+pub fn meant(program: &Command, matches: &ArgMatches) -> Result<Option<RunArguments>, Failure> {
     let run = program.find_subcommand("run").expect("a command of the program");
     let mut given = given(run, matches);
     let is_asked_for = given.iter().any(|(option, _)| option == PRINT);
@@ -63,8 +63,8 @@ pub fn meant(program: &Command, matches: &ArgMatches) -> Result<Option<Meant>, F
         }
     }
     Ok(match (is_asked_for, replaced) {
-        (true, _) => Some(Meant::File(file(&given))),
-        (false, true) => Some(Meant::Arguments(arguments(&given))),
+        (true, _) => Some(RunArguments::File(file(&given))),
+        (false, true) => Some(RunArguments::Arguments(arguments(&given))),
         (false, false) => None,
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use transform::Stencil;
-use transform::catalogue::{self, Kind, Shape, ShapeError};
+use transform::catalogue::{self, ApplicationKind, Shape, ShapeError};
 
 use super::{Failure, system};
 use files::io::{npy, stencil_file};
@@ -58,12 +58,12 @@ impl StencilArgs {
         let name = stencil.name();
         let entry = catalogue::entries().iter().find(|entry| entry.name == name)?;
         match entry.kind {
-            Kind::Update | Kind::Filter => None,
-            Kind::Difference => Some(format!(
+            ApplicationKind::Update | ApplicationKind::Filter => None,
+            ApplicationKind::Difference => Some(format!(
                 "{name} is a difference, made to be applied once; {steps} steps apply it {steps} \
                  times, which is no step in time"
             )),
-            Kind::FirstStep => Some(format!(
+            ApplicationKind::FirstStep => Some(format!(
                 "{name} is the first step from rest of a scheme with two time levels; {steps} steps \
                  of it compute diffusion, not waves"
             )),

@@ -11,13 +11,13 @@ use super::file_args::Series;
 
 /// The values of a constant.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sweep {
+pub struct ParameterSweep {
     name: String,
     /// As they are written.
     values: Vec<String>,
 }
 
-impl FromStr for Sweep {
+impl FromStr for ParameterSweep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -53,7 +53,7 @@ impl FromStr for Sweep {
     }
 }
 
-impl Sweep {
+impl ParameterSweep {
     /// What it is that changes.
     pub fn name(&self) -> &str {
         &self.name
@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn values_are_from_one_end_to_the_other() {
-        let values = |text: &str| text.parse::<Sweep>().map(|sweep| sweep.values.join(" "));
+        let values =
+            |text: &str| text.parse::<ParameterSweep>().map(|sweep| sweep.values.join(" "));
         let tenths = "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1";
         assert_eq!(values("D=0.1:1:10").unwrap(), tenths);
         assert_eq!(values("k = -1 : 1 : 3").unwrap(), "-1 0 1");
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn files_have_the_value_in_their_names() {
-        let sweep: Sweep = "D=1:2:2".parse().unwrap();
+        let sweep: ParameterSweep = "D=1:2:2".parse().unwrap();
         let output = Some(PathBuf::from("out/{field}-{D}.npy"));
         let mut args = ComputationArgs::default();
         args.files.output.clone_from(&output);

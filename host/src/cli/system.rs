@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::computation_args::ComputationArgs;
-use super::file_args::{FileArgs, Until, When};
+use super::file_args::{EndCheck, EndCondition, FileArgs};
 use super::files::CommandFiles;
 use super::input;
-use super::resumed::Resumed;
+use super::resumed::ResumedRun;
 use super::task::{Compute, Task};
 use super::{Failure, remedy, set, warn};
 use problem::check::verify::Verify;
 use problem::observe::Observer;
 use problem::{Error, Grid, Shape};
-use systems::batch::Seat;
-use systems::{Asked, Description, System, SystemSimulation, Text};
+use systems::batch::BatchSeat;
+use systems::{ComputeOptions, Description, System, SystemSimulation, Text};
 
 /// Whether a name is that of a system's file.
 pub fn is_file(name: &str) -> bool {
@@ -48,7 +48,7 @@ pub fn system(
     }
     set::apply(&mut description, &args.set, args.dt.as_deref()).map_err(Error::from)?;
     description.dtype = args.dtype.unwrap_or(description.dtype);
-    if let Some(Until { when: When::Condition(condition), .. }) = &args.files.until {
+    if let Some(EndCheck { when: EndCondition::Condition(condition), .. }) = &args.files.until {
         description.end = Some(Text::new("--until", condition));
     }
     let system = System::new(&description, folder)?.with_chain(args.chain).with_jump(args.jump);
@@ -70,14 +70,14 @@ pub fn system(
 pub fn task<'a>(
     system: &'a System,
     args: &'a ComputationArgs,
-    (family, seat): (Option<&'static str>, Option<Seat>),
+    (family, seat): (Option<&'static str>, Option<BatchSeat>),
     files: &mut CommandFiles,
 ) -> Result<Task<'a>, Failure> {
     let problem = system.checkpointed();
-    let resumed = Resumed::of(&problem, &args.files, files, false)?;
-    let done = resumed.as_ref().map_or(0, Resumed::steps);
-    let by = resumed.as_ref().map(Resumed::by);
-    let rows_before = resumed.as_ref().map_or(0, Resumed::rows);
+    let resumed = ResumedRun::of(&problem, &args.files, files, false)?;
+    let done = resumed.as_ref().map_or(0, ResumedRun::steps);
+    let by = resumed.as_ref().map(ResumedRun::by);
+    let rows_before = resumed.as_ref().map_or(0, ResumedRun::rows);
     let steps = problem.steps;
     let inputs: Rc<[(String, Grid)]> = inputs(system, args.input.as_deref(), files)?.into();
     let name = |(name, at): (&str, &[f64])| {
@@ -93,7 +93,7 @@ pub fn task<'a>(
             _ => unseen(&args.files, rows, steps - done),
         };
         let (engine, sharing) = (args.engine, around.sharing);
-        let asked = Asked { engine, steps: unseen, family, sharing, inputs, seat };
+        let asked = ComputeOptions { engine, steps: unseen, family, sharing, inputs, seat };
         let simulation = match resumed {
             None => SystemSimulation::asked(system, &asked)?,
             Some(resumed) => SystemSimulation::resumed(system, &asked, resumed.state())?,

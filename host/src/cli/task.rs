@@ -7,15 +7,15 @@ use crate::cli::Failure;
 use crate::cli::watching::Watching;
 use compute::plan::Sharing;
 use compute::run::Completed;
-use files::io::checkpoint::Problem;
+use files::io::checkpoint::CheckpointProblem;
 use files::record::Units;
 use problem::control::Control;
-use problem::observe::By;
+use problem::observe::ComputedBy;
 
 /// What is computed, for those who write files, go on from a checkpoint, and report.
 pub struct Task<'a> {
     /// What checkpoints say of it.
-    pub problem: Problem,
+    pub problem: CheckpointProblem,
     /// The names of the fields.
     pub fields: Vec<String>,
     pub units: Units,
@@ -31,7 +31,7 @@ pub struct Task<'a> {
     pub read: [Option<PathBuf>; 2],
     /// Steps that an earlier run took, and by what.
     pub done: usize,
-    pub by: Option<By>,
+    pub by: Option<ComputedBy>,
     /// Takes the steps.
     pub compute: Compute<'a>,
 }

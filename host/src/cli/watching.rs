@@ -5,26 +5,28 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::file_args::{FileArgs, Outputs, When};
+use super::file_args::{EndCondition, FileArgs, Outputs};
 use super::files::CommandFiles;
 use super::{Failure, warn};
-use files::io::checkpoint::{self, Problem};
+use files::io::checkpoint::{self, CheckpointProblem};
 use files::io::{Staged, is_stream, space};
-use files::record::{Checkpoints, Ends, Finite, Moment, Snapshots, Steady, Waited};
-use problem::observe::{By, Observer, Observers, Snapshot};
+use files::record::{
+    Checkpoints, FiniteEnd, SnapshotCost, Snapshots, SteadyEnd, StepTime, TotalsEnd,
+};
+use problem::observe::{ComputedBy, Observer, Observers, Snapshot};
 use problem::{Error, ErrorKind};
 
 /// Those who look.
 pub struct Watching {
-    steady: Option<Steady>,
+    steady: Option<SteadyEnd>,
     /// Of a system with a condition, and how that is written.
-    ends: Option<(Ends, String)>,
-    finite: Option<Finite>,
-    another: Option<Another>,
+    ends: Option<(TotalsEnd, String)>,
+    finite: Option<FiniteEnd>,
+    another: Option<EngineChange>,
     snapshots: Option<Snapshots>,
     checkpoints: Option<Checkpoints>,
     /// What snapshots cost, once they are written.
-    waited: Option<Waited>,
+    waited: Option<SnapshotCost>,
     /// Whether files of some steps are written.
     series: bool,
     tolerance: f64,
@@ -39,9 +41,9 @@ impl Watching {
     pub fn new(
         args: &FileArgs,
         outputs: Option<&Outputs>,
-        problem: &Problem,
+        problem: &CheckpointProblem,
         done: usize,
-        by: Option<By>,
+        by: Option<ComputedBy>,
         files: &mut CommandFiles,
     ) -> Result<Self, Failure> {
         let kept = files.writes("--checkpoint", args.checkpoint.as_deref())?;
@@ -55,7 +57,7 @@ impl Watching {
             room.push((path.clone(), 2 * bytes));
         }
         space::require(&room)?;
-        let Problem { title, hash, steps, .. } = problem;
+        let CheckpointProblem { title, hash, steps, .. } = problem;
         let snapshots = outputs.and_then(|outputs| {
             let every = outputs.every?;
             Some(Snapshots::new(outputs.recording.clone(), every, done, *steps))
@@ -70,18 +72,20 @@ impl Watching {
         let (mut steady, mut ends, mut tolerance) = (None, None, 0.0);
         if let Some(until) = &args.until {
             match &until.when {
-                When::Steady(of) => {
+                EndCondition::Steady(of) => {
                     tolerance = *of;
-                    steady = Some(Steady::new(tolerance, until.every));
+                    steady = Some(SteadyEnd::new(tolerance, until.every));
                 }
-                When::Condition(text) => ends = Some((Ends::new(until.every), text.clone())),
+                EndCondition::Condition(text) => {
+                    ends = Some((TotalsEnd::new(until.every), text.clone()))
+                }
             }
         }
         Ok(Self {
             steady,
             ends,
-            finite: args.check_finite.map(|every| Finite { every }),
-            another: by.map(Another),
+            finite: args.check_finite.map(|every| FiniteEnd { every }),
+            another: by.map(EngineChange),
             snapshots,
             checkpoints,
             waited: None,
@@ -137,7 +141,7 @@ impl Watching {
     pub fn stage<'a>(
         &mut self,
         outputs: &Outputs,
-        files: &'a [(files::record::Target, files::io::Output)],
+        files: &'a [(files::record::OutputFields, files::io::Output)],
         step: usize,
         snapshot: &mut dyn Snapshot,
     ) -> Result<Vec<Staged<'a>>, Error> {
@@ -161,7 +165,7 @@ impl Watching {
     }
 
     /// What files on the way cost, once they are written.
-    pub fn waited(&self) -> Option<Waited> {
+    pub fn waited(&self) -> Option<SnapshotCost> {
         self.waited
     }
 
@@ -207,14 +211,21 @@ impl Watching {
 ///
 /// # Errors
 /// The system refuses.
-pub fn publish(outputs: &Outputs, staged: Vec<Staged>, last: Option<Moment>) -> Result<(), Error> {
+pub fn publish(
+    outputs: &Outputs,
+    staged: Vec<Staged>,
+    last: Option<StepTime>,
+) -> Result<(), Error> {
     staged.into_iter().try_for_each(Staged::publish)?;
     let every = outputs.every.filter(|_| outputs.recording.pattern().has_step());
     every.zip(last).map_or(Ok(()), |(every, last)| outputs.recording.list(every, last))
 }
 
 /// The one file, or the name that many have.
-pub fn named(files: &[(files::record::Target, files::io::Output)], pattern: &Path) -> PathBuf {
+pub fn named(
+    files: &[(files::record::OutputFields, files::io::Output)],
+    pattern: &Path,
+) -> PathBuf {
     match files {
         [(only, _)] if !is_stream(&only.path) => only.path.clone(),
         _ => pattern.to_owned(),
@@ -222,9 +233,9 @@ pub fn named(files: &[(files::record::Target, files::io::Output)], pattern: &Pat
 }
 
 /// Says it where something else goes on than what began.
-struct Another(By);
+struct EngineChange(ComputedBy);
 
-impl Observer for Another {
+impl Observer for EngineChange {
     fn next(&self, _: usize) -> Option<usize> {
         None
     }

@@ -185,7 +185,7 @@ impl Inner {
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct Chain2dLaunch {
     /// The grid.
     pub grid: Grid2d,
     /// Stages of the rings.
@@ -397,7 +397,7 @@ unsafe fn chain<
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u8, *mut u8, *const u32, Launch);
+pub type Parameters = (*const u8, *mut u8, *const u32, Chain2dLaunch);
 
 /// The kernel for products of a form, an element type, a radius and a number of steps, if there is one.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -423,8 +423,8 @@ macro_rules! kernels {
         /// in [`crate::layout`]. `fragments` holds, for each product
         /// of a sum, the words of A and, of a sparse one, 1 of metadata, the same for all, for 32 lanes.
         #[kernel(registers = $registers)]
-        pub unsafe fn $name(input: *const u8, output: *mut u8, fragments: *const u32, launch: Launch) {
-            let Launch { grid, stages, inner } = launch;
+        pub unsafe fn $name(input: *const u8, output: *mut u8, fragments: *const u32, launch: Chain2dLaunch) {
+            let Chain2dLaunch { grid, stages, inner } = launch;
             let (nx, ny, pitch) = (grid.nx as i32, grid.ny as i32, grid.pitch as i32);
             let (bytes, steps) = (<$lane as Lane>::BYTES, $chain);
             let given = Chain { input, output, nx, ny, pitch, bytes, steps, stages, inner };

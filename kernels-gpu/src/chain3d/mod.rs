@@ -13,7 +13,7 @@
 //! columns, one below the other. What it computes is, transposed, the operand of the next step as it
 //! lies; columns of the neighbouring tiles come from other lanes, or at the ends from other warps.
 //!
-//! **Tiles.** A [`Tile`] is `across` × `down` warps. All steps compute all of it, and after each of them
+//! **Tiles.** A [`WarpGrid`] is `across` × `down` warps. All steps compute all of it, and after each of them
 //! one more row and column at its sides are wrong, unless they are sides of the grid. So tiles
 //! overlap by 2 · (steps − 1) rows, and by 16 columns, because copies start at whole chunks.
 
@@ -51,7 +51,7 @@ const ROW_BYTES: u32 = (MOST_ACROSS * UNIT_COLUMNS + 2 * CHUNK) * ELEMENT;
 
 /// The warps of a block, as they divide a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct WarpGrid {
     /// Warps side by side; at most [`MOST_ACROSS`].
     pub across: u32,
     /// Warps one below the other; at most [`MOST_DOWN`].
@@ -60,7 +60,7 @@ pub struct Tile {
     pub units: u32,
 }
 
-impl Tile {
+impl WarpGrid {
     /// Warps of a block.
     #[inline(always)]
     #[must_use]
@@ -151,7 +151,7 @@ const EXCHANGE_BYTES: u32 = SIDES_BYTES + (MOST_DOWN + 2) * MOST_ACROSS * EDGE_B
 
 /// Bytes from stage to stage, which are enough for every tile.
 const fn stage_bytes(units: u32) -> u32 {
-    let largest = Tile { across: MOST_ACROSS, down: MOST_DOWN, units };
+    let largest = WarpGrid { across: MOST_ACROSS, down: MOST_DOWN, units };
     largest.box_bytes().next_multiple_of(128)
 }
 
@@ -225,7 +225,7 @@ struct Sweep {
     nz: i32,
     pitch: i32,
     plane_rows: i32,
-    tile: Tile,
+    tile: WarpGrid,
     steps: u32,
     /// Tiles that are streamed through as a whole.
     whole: u32,
@@ -344,7 +344,7 @@ unsafe fn chain<E: Half, const STEPS: usize, const UNITS: usize>(
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct Chain3dLaunch {
     /// The grid.
     pub grid: Grid3d,
     /// Warps of a tile side by side.
@@ -361,15 +361,15 @@ macro_rules! kernels {
     ($($name:ident: $element:ident, $type:literal, $steps:literal, $units:literal, $registers:literal;)*) => {
     $(
         #[doc = concat!(stringify!($steps), " steps in ", $type, ":")]
-        /// `output` = star of … of star of `input` on a grid of at least [`Tile::rows`] rows.
+        /// `output` = star of … of star of `input` on a grid of at least [`WarpGrid::rows`] rows.
         ///
         /// # Safety
-        /// Launch [`Tile::blocks`], with [`Tile::threads`]
-        /// threads and [`Tile::shared_bytes`] of dynamic shared memory for a tile of the launch's
+        /// Launch [`WarpGrid::blocks`], with [`WarpGrid::threads`]
+        /// threads and [`WarpGrid::shared_bytes`] of dynamic shared memory for a tile of the launch's
         /// warps. `output` points at grid point
         /// (0, 0, 0) of an array laid out as in [`crate::layout`], `input` at a tensor map of another one, whose elements
         /// are words of two columns, from grid point (0, 0, 0) on: half the columns (rounded up) in words, the rows of
-        /// all planes, and boxes of [`Tile::input_box`]. `fragments` holds, for each of two products, 4 words
+        /// all planes, and boxes of [`WarpGrid::input_box`]. `fragments` holds, for each of two products, 4 words
         /// of A and 1 of metadata for 32 lanes, then the same for operands with their halves exchanged;
         /// the metadata of both products are the same.
         #[kernel(registers = $registers)]
@@ -377,9 +377,9 @@ macro_rules! kernels {
             input: *const u8,
             output: *mut u16,
             fragments: *const u32,
-            launch: Launch,
+            launch: Chain3dLaunch,
         ) {
-            let Launch { grid, across, down, whole, segment_planes } = launch;
+            let Chain3dLaunch { grid, across, down, whole, segment_planes } = launch;
             let given = Sweep {
                 input,
                 output,
@@ -388,7 +388,7 @@ macro_rules! kernels {
                 nz: grid.nz as i32,
                 pitch: grid.pitch as i32,
                 plane_rows: grid.plane_rows as i32,
-                tile: Tile { across, down, units: $units },
+                tile: WarpGrid { across, down, units: $units },
                 steps: $steps,
                 whole,
                 segment_planes: segment_planes as i32,
@@ -419,7 +419,7 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u8, *mut u16, *const u32, Launch);
+pub type Parameters = (*const u8, *mut u16, *const u32, Chain3dLaunch);
 
 /// A kernel, for those that launch it.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! ConvStencil in 1D (§4.1): a matrix has a row for each group and no more columns than half a window.
 
-use super::{GROUPS, Lane, Points, Tile, WARPS, half, outputs, steps, tessellate};
+use super::{BlockTile, GROUPS, Lane, Points, WARPS, half, outputs, steps, tessellate};
 use super::{store_outputs, wait_for_points};
 use crate::overlap;
 use crate::unroll::unroll;
@@ -14,8 +14,8 @@ const PRODUCTS: u32 = 2;
 
 /// What a block computes: 1024 points of radius 3, as published.
 #[must_use]
-pub const fn tile(radius: u32) -> Tile {
-    Tile { radius, kernel_rows: 1, groups: GROUPS * PRODUCTS * WARPS, rows: 1 }
+pub const fn tile(radius: u32) -> BlockTile {
+    BlockTile { radius, kernel_rows: 1, groups: GROUPS * PRODUCTS * WARPS, rows: 1 }
 }
 
 /// The kernel of a radius.
@@ -73,9 +73,9 @@ macro_rules! kernels {
             /// One step of a stencil of this radius on a grid of `nx` columns.
             ///
             /// # Safety
-            /// Launch a block of [`super::THREADS`] for each [`Tile::columns`] of [`tile`], with [`Tile::bytes`] of
+            /// Launch a block of [`super::THREADS`] for each [`BlockTile::columns`] of [`tile`], with [`BlockTile::bytes`] of
             /// dynamic shared memory. `input` and `output` point at grid point 0 of two different arrays laid out as in
-            /// [`crate::layout`]; `nx` < 2³¹. `table` has a word for each of [`Tile::rounds`] × [`super::THREADS`]
+            /// [`crate::layout`]; `nx` < 2³¹. `table` has a word for each of [`BlockTile::rounds`] × [`super::THREADS`]
             /// points, `weights` those of A and B for 32 lanes in each step, as `stencil::families::convstencil` makes
             /// them.
             #[kernel]

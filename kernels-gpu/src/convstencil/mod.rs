@@ -4,9 +4,9 @@
 //! `docs/explanation/published-schemes.md` has the figures, and says where the paper and its own program differ.
 //!
 //! **stencil2row** (§3.2). A block writes the points that its tile of outputs depends on into two matrices in shared
-//! memory. A grid row is cut into groups of [`outputs`] columns; the window of columns that the outputs of a group
-//! depend on is twice [`half`] wide, and row g of matrix A holds the first half of the window of group g, of matrix B
-//! the second, grid row after grid row.
+//! memory. A grid row is cut into groups of [`outputs`] columns. The outputs of a group depend on a window of
+//! columns, which is twice [`half`] wide. Row g of matrix A holds the first half of the window of group g, row g of
+//! matrix B the second half, grid row after grid row.
 //!
 //! **Lookup table** (§3.4). Where a point goes is worked out by the host, a word for each: its place in A in the low
 //! half, in B in the high one, both in numbers from the start of shared memory.
@@ -63,7 +63,7 @@ pub const fn steps(radius: u32, kernel_rows: u32) -> usize {
 
 /// What a block computes, and what it keeps of the grid in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct BlockTile {
     /// Of the stencil, along x and, if it has more than one row, along y.
     pub radius: u32,
     /// Rows of the stencil.
@@ -74,7 +74,7 @@ pub struct Tile {
     pub rows: u32,
 }
 
-impl Tile {
+impl BlockTile {
     /// Columns of outputs.
     #[must_use]
     pub const fn columns(&self) -> u32 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! ConvStencil in 2D: a tile is 32 rows of 8 groups; a warp has 4 of its rows, whose products go on in turns.
 
-use super::{GROUPS, Lane, Points, Tile, WARPS, half, steps, tessellate};
+use super::{BlockTile, GROUPS, Lane, Points, WARPS, half, steps, tessellate};
 use super::{store_outputs, wait_for_points};
 use crate::overlap;
 use crate::unroll::unroll;
@@ -14,8 +14,8 @@ const ROWS: u32 = 4;
 
 /// What a block computes: 32 rows × 64 columns of radius 3, as published.
 #[must_use]
-pub const fn tile(radius: u32) -> Tile {
-    Tile { radius, kernel_rows: 2 * radius + 1, groups: GROUPS, rows: ROWS * WARPS }
+pub const fn tile(radius: u32) -> BlockTile {
+    BlockTile { radius, kernel_rows: 2 * radius + 1, groups: GROUPS, rows: ROWS * WARPS }
 }
 
 /// The kernel of a radius.
@@ -84,10 +84,10 @@ macro_rules! kernels {
             /// One step of a stencil of this radius on a grid of `nx` × `ny` points.
             ///
             /// # Safety
-            /// Launch a block of [`super::THREADS`] for each [`Tile::rows`] and [`Tile::columns`] of [`tile`], row by
-            /// row, with [`Tile::bytes`] of dynamic shared memory. `input` and `output` point at grid point (0, 0) of
+            /// Launch a block of [`super::THREADS`] for each [`BlockTile::rows`] and [`BlockTile::columns`] of [`tile`], row by
+            /// row, with [`BlockTile::bytes`] of dynamic shared memory. `input` and `output` point at grid point (0, 0) of
             /// two different planes laid out as in [`crate::layout`], of rows of `pitch` numbers. `table` has a word
-            /// for each of [`Tile::rounds`] × [`super::THREADS`] points, `weights` those of A and B for 32 lanes in
+            /// for each of [`BlockTile::rounds`] × [`super::THREADS`] points, `weights` those of A and B for 32 lanes in
             /// each step, as `stencil::families::convstencil` makes them.
             #[kernel]
             pub unsafe fn $name(

@@ -7,7 +7,7 @@
 //!
 //! What an input plane takes depends on the stencil ([`Planes`]).
 
-use super::{GROUPS, Lane, Points, STEP, Tile, WARPS, half, outputs, steps};
+use super::{BlockTile, GROUPS, Lane, Points, STEP, WARPS, half, outputs, steps};
 use super::{store_outputs, wait_for_points};
 use crate::element::from_words;
 use crate::overlap;
@@ -47,7 +47,7 @@ impl Planes {
 /// What a launch is given besides the grids, which are laid out as in [`crate::layout`], and the tables.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
+pub struct SpaceLaunch {
     /// Extents of the grid (z, y, x).
     pub extents: [u32; 3],
     /// Numbers from a row of the grid to the next.
@@ -60,7 +60,7 @@ pub struct Space {
     pub ends: [u32; 7],
 }
 
-impl Space {
+impl SpaceLaunch {
     /// Where the neighbours of the plane dz = r − i start and end in the table for CUDA cores.
     #[inline(always)]
     const fn neighbours(&self, i: usize) -> [u32; 2] {
@@ -70,8 +70,8 @@ impl Space {
 
 /// What a block has of a plane: 8 rows × 64 columns of radius 3, as published.
 #[must_use]
-pub const fn tile(radius: u32) -> Tile {
-    Tile { radius, kernel_rows: 2 * radius + 1, groups: GROUPS, rows: WARPS }
+pub const fn tile(radius: u32) -> BlockTile {
+    BlockTile { radius, kernel_rows: 2 * radius + 1, groups: GROUPS, rows: WARPS }
 }
 
 /// Bytes of shared memory of a block.
@@ -176,7 +176,7 @@ unsafe fn space<
     table: *const u32,
     weights: *const u32,
     taps: *const u32,
-    launch: &Space,
+    launch: &SpaceLaunch,
 ) {
     const {
         assert!(WIDTH == 2 * RADIUS as usize + 1 && STEPS == steps(RADIUS, WIDTH as u32));
@@ -184,7 +184,7 @@ unsafe fn space<
     }
     let tile = const { tile(RADIUS) };
     let middle = RADIUS as usize;
-    let &Space { extents: [nz, ny, nx], pitch, plane_rows, segment, .. } = launch;
+    let &SpaceLaunch { extents: [nz, ny, nx], pitch, plane_rows, segment, .. } = launch;
     // SAFETY: in a kernel; the input is what the launch before writes, the output what it reads; the launch gives
     // shared memory for both matrices of two planes.
     let (block, thread, lane, data) = unsafe {
@@ -281,7 +281,7 @@ macro_rules! kernels {
             /// # Safety
             /// Launch a block of [`super::THREADS`] for each tile and segment, row by row and plane by plane, with
             /// [`shared_bytes`] of dynamic shared memory. `input` and `output` point at grid point (0, 0, 0) of two
-            /// different arrays laid out as in [`crate::layout`]. `table` has a word for each of [`Tile::rounds`] ×
+            /// different arrays laid out as in [`crate::layout`]. `table` has a word for each of [`BlockTile::rounds`] ×
             /// [`super::THREADS`] points, `weights` those of A and B for 32 lanes of each product in each step, `taps`
             /// [`TAP_WORDS`] for each neighbour on CUDA cores, as `stencil::families::convstencil` makes them.
             // Of a multiprocessor's 65536 registers for two blocks.
@@ -292,7 +292,7 @@ macro_rules! kernels {
                 table: *const u32,
                 weights: *const u32,
                 taps: *const u32,
-                launch: Space,
+                launch: SpaceLaunch,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
@@ -333,4 +333,4 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u8, *mut u8, *const u32, *const u32, *const u32, Space);
+pub type Parameters = (*const u8, *mut u8, *const u32, *const u32, *const u32, SpaceLaunch);

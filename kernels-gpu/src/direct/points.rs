@@ -13,14 +13,14 @@ use cuda_std::{global, kernel, thread};
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Points<V> {
+pub struct PointsLaunch<V> {
     /// The grid and what lies around it.
     pub domain: Domain<V>,
     /// Neighbours of the stencil.
     pub taps: u32,
 }
 
-impl<V> Points<V> {
+impl<V> PointsLaunch<V> {
     /// Blocks of a launch: those of a row, then the next row.
     #[must_use]
     pub const fn blocks(&self) -> u64 {
@@ -40,7 +40,7 @@ impl<V> Points<V> {
 unsafe fn points<E: Element>(
     input: *const E::Stored,
     output: *mut E::Stored,
-    launch: &Points<E::Real>,
+    launch: &PointsLaunch<E::Real>,
     taps: *const u32,
 ) {
     let domain = &launch.domain;
@@ -87,14 +87,14 @@ macro_rules! kernels {
         /// .
         ///
         /// # Safety
-        /// Launch with [`super::THREADS`] threads and as many blocks as [`Points::blocks`] says.
+        /// Launch with [`super::THREADS`] threads and as many blocks as [`PointsLaunch::blocks`] says.
         /// `input` and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`]. `taps` has [`tap_words`] words for each neighbour.
         #[kernel]
         pub unsafe fn $name(
             input: *const u8,
             output: *mut u8,
-            launch: Points<$real>,
+            launch: PointsLaunch<$real>,
             taps: *const u32,
         ) {
             // SAFETY: the launch is as this function's contract says.
@@ -109,7 +109,7 @@ macro_rules! kernels {
         element: $type,
         call: |input, output, launch, taps| {
             let domain = launch.domain.map(|value| value as $real);
-            let launch = Points { domain, taps: launch.taps };
+            let launch = PointsLaunch { domain, taps: launch.taps };
             Box::new(Entry::of::<$name>().with((input, output, launch, taps)))
         },
     },)*];
@@ -133,7 +133,7 @@ pub struct Kernel {
     pub element: &'static str,
     /// The kernel with input, output, what it computes, which it takes in the type of its sums, and the
     /// neighbours.
-    pub call: fn(*const u8, *mut u8, &Points<f64>, *const u32) -> Box<dyn AnyCall>,
+    pub call: fn(*const u8, *mut u8, &PointsLaunch<f64>, *const u32) -> Box<dyn AnyCall>,
 }
 
 /// The kernel for a stored type, if there is one.

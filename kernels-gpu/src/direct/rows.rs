@@ -16,7 +16,7 @@ pub const CLASSES: [usize; 4] = [1, 2, 4, 8];
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Rows {
+pub struct RowsLaunch {
     /// Columns of the grid.
     pub nx: i32,
     /// Rows of a plane.
@@ -35,7 +35,7 @@ pub struct Rows {
     pub narrow: u32,
 }
 
-impl Rows {
+impl RowsLaunch {
     /// Blocks of a launch, for warps of so many columns.
     #[must_use]
     pub const fn blocks(&self, columns: u32) -> u64 {
@@ -65,7 +65,7 @@ pub const fn row_words(weights: usize, real_bytes: u32) -> usize {
 unsafe fn rows<E: Element, const CLASS: usize, const SIDE: usize, const VECTOR: usize>(
     input: *const E::Stored,
     output: *mut E::Stored,
-    launch: &Rows,
+    launch: &RowsLaunch,
     table: *const u32,
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
@@ -140,7 +140,7 @@ macro_rules! kernels {
         /// .
         ///
         /// # Safety
-        /// Launch with [`super::THREADS`] threads and as many blocks as [`Rows::blocks`] says.
+        /// Launch with [`super::THREADS`] threads and as many blocks as [`RowsLaunch::blocks`] says.
         /// `input` and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`], of which `launch` has the strides. `table` has [`row_words`] words for
         /// each row, the wide ones first, whose offsets stay in the halo.
@@ -148,7 +148,7 @@ macro_rules! kernels {
         pub unsafe fn $name(
             input: *const u8,
             output: *mut u8,
-            launch: Rows,
+            launch: RowsLaunch,
             table: *const u32,
         ) {
             // SAFETY: the launch is as this function's contract says.
@@ -190,7 +190,7 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u8, *mut u8, Rows, *const u32);
+pub type Parameters = (*const u8, *mut u8, RowsLaunch, *const u32);
 
 /// A kernel, for those that launch it.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -30,9 +30,9 @@ use cuda_std::{kernel, thread, warp};
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Stream<V, const N: usize> {
+pub struct StreamLaunch<V, const N: usize> {
     /// Where it does so.
-    pub lines: Lines,
+    pub lines: StreamLines,
     /// The dense stencil in C order.
     pub weights: [V; N],
 }
@@ -40,7 +40,7 @@ pub struct Stream<V, const N: usize> {
 /// The lines along which warps stream.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Lines {
+pub struct StreamLines {
     /// Columns of the grid.
     pub nx: i32,
     /// Lines side by side: 1 in 2D, where warps run along y; the rows in 3D, where they run along
@@ -63,7 +63,7 @@ struct Place {
     start: i32,
 }
 
-impl Lines {
+impl StreamLines {
     /// Blocks of a launch, for warps of so many columns and lines.
     #[must_use]
     pub const fn blocks(&self, columns: u32, lines: u32) -> u64 {
@@ -106,7 +106,7 @@ unsafe fn stream<
 >(
     input: *const E::Stored,
     output: *mut E::Stored,
-    launch: &Stream<E::Real, N>,
+    launch: &StreamLaunch<E::Real, N>,
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= WIDTH / 2 * E::BYTES as usize, "the sides hold the radius") };
@@ -173,7 +173,7 @@ struct Walk<
     const N: usize,
     const AHEAD: usize,
 > {
-    launch: &'a Stream<E::Real, N>,
+    launch: &'a StreamLaunch<E::Real, N>,
     /// Columns and lines of the grid from the thread's first ones on.
     columns: i32,
     lines: i32,
@@ -208,7 +208,7 @@ impl<
     #[inline(always)]
     #[track_caller]
     unsafe fn load(&mut self, ahead: usize) {
-        let Lines { stride, pitch, .. } = self.launch.lines;
+        let StreamLines { stride, pitch, .. } = self.launch.lines;
         let mut at = self.from;
         for line in 0..LINES {
             // SAFETY: as the caller promises: rows of the grid or its halo.
@@ -222,7 +222,7 @@ impl<
     #[inline(always)]
     #[track_caller]
     unsafe fn load_sides(&mut self) {
-        let Lines { stride, pitch, .. } = self.launch.lines;
+        let StreamLines { stride, pitch, .. } = self.launch.lines;
         let mut at = self.beside;
         for line in 0..LINES {
             // SAFETY: as the caller promises: rows of the grid or its halo.
@@ -325,14 +325,14 @@ macro_rules! kernels {
             /// .
             ///
             /// # Safety
-            /// Launch with [`super::THREADS`] threads, as many blocks as [`Lines::blocks`] says. `input`
+            /// Launch with [`super::THREADS`] threads, as many blocks as [`StreamLines::blocks`] says. `input`
             /// and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
             /// [`crate::layout`], of which `launch` has the strides.
             #[kernel(registers = $registers)]
             pub unsafe fn $name(
                 input: *const u8,
                 output: *mut u8,
-                launch: Stream<$real, { weights($dims, $radius) }>,
+                launch: StreamLaunch<$real, { weights($dims, $radius) }>,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
@@ -360,7 +360,7 @@ macro_rules! kernels {
             rows: $rows,
             call: |input, output, lines, weights| {
                 let weights = core::array::from_fn(|index| weights[index] as $real);
-                let launch = Stream { lines, weights };
+                let launch = StreamLaunch { lines, weights };
                 Box::new(Entry::of::<$name>().with((input, output, launch)))
             },
         },)*];
@@ -399,7 +399,7 @@ pub struct Kernel {
     pub rows: u32,
     /// The kernel with input, output, where it computes, and the weights in C order, as many as it has, which
     /// it takes in the type of its sums.
-    pub call: fn(*const u8, *mut u8, Lines, &[f64]) -> Box<dyn AnyCall>,
+    pub call: fn(*const u8, *mut u8, StreamLines, &[f64]) -> Box<dyn AnyCall>,
 }
 
 /// The kernel for such stencils, if there is one.

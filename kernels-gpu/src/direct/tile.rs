@@ -28,9 +28,9 @@ use cuda_std::{kernel, thread, warp};
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Tiled<V, const N: usize> {
+pub struct TiledLaunch<V, const N: usize> {
     /// Where it does so.
-    pub tiles: Tiles,
+    pub tiles: BlockOrder,
     /// The stencil and the zeros that make it dense, in C order.
     pub weights: [V; N],
 }
@@ -38,7 +38,7 @@ pub struct Tiled<V, const N: usize> {
 /// A grid, and the order of its blocks: along x, down so many, along z, and then the next so many.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Tiles {
+pub struct BlockOrder {
     /// Columns of the grid.
     pub nx: i32,
     /// Rows of a plane.
@@ -64,7 +64,7 @@ struct Place {
     z: i32,
 }
 
-impl Tiles {
+impl BlockOrder {
     /// Blocks along x, down and along z, for warps of so many columns, rows and planes.
     #[inline(always)]
     const fn blocks_along(&self, [columns, rows, planes]: [u32; 3]) -> [u32; 3] {
@@ -120,7 +120,7 @@ unsafe fn tile<
 >(
     input: *const E::Stored,
     output: *mut E::Stored,
-    launch: &Tiled<E::Real, N>,
+    launch: &TiledLaunch<E::Real, N>,
 ) {
     const { assert!(VECTOR == elements(WORDS, E::BYTES), "a thread has 16 bytes") };
     const { assert!(SIDE * 4 >= WIDTH / 2 * E::BYTES as usize, "the sides hold the radius") };
@@ -178,7 +178,7 @@ struct Work<
     const VECTOR: usize,
     const N: usize,
 > {
-    launch: &'a Tiled<E::Real, N>,
+    launch: &'a TiledLaunch<E::Real, N>,
     /// Its columns in the first row of the first plane that it reads.
     from: *const E::Stored,
     /// The first point that it computes.
@@ -216,7 +216,7 @@ impl<
 
     #[inline(always)]
     fn row(&self, plane: usize, line: usize) -> *const u32 {
-        let Tiles { pitch, plane: stride, .. } = self.launch.tiles;
+        let BlockOrder { pitch, plane: stride, .. } = self.launch.tiles;
         self.from.wrapping_offset((plane as i64 * stride + line as i64 * pitch) as isize).cast()
     }
 
@@ -313,7 +313,7 @@ impl<
     #[inline(always)]
     #[track_caller]
     unsafe fn store_row(&mut self, plane: usize, row: usize) {
-        let Tiles { pitch, plane: stride, .. } = self.launch.tiles;
+        let BlockOrder { pitch, plane: stride, .. } = self.launch.tiles;
         let [columns, rows, planes] = self.inside;
         let mut sums = self.sums[plane][row];
         // SAFETY: as the caller promises: outputs that no other thread has.
@@ -341,14 +341,14 @@ macro_rules! kernels {
             /// .
             ///
             /// # Safety
-            /// Launch with [`super::THREADS`] threads, as many blocks as [`Tiles::blocks`] says. `input`
+            /// Launch with [`super::THREADS`] threads, as many blocks as [`BlockOrder::blocks`] says. `input`
             /// and `output` point at grid point (0, 0, 0) of two different arrays laid out as in
             /// [`crate::layout`], of which `launch` has the strides.
             #[kernel(registers = $registers)]
             pub unsafe fn $name(
                 input: *const u8,
                 output: *mut u8,
-                launch: Tiled<$real, { weights($dims, $radius) }>,
+                launch: TiledLaunch<$real, { weights($dims, $radius) }>,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
@@ -381,7 +381,7 @@ macro_rules! kernels {
             block: $block,
             call: |input, output, tiles, weights| {
                 let weights = core::array::from_fn(|index| weights[index] as $real);
-                let launch = Tiled { tiles, weights };
+                let launch = TiledLaunch { tiles, weights };
                 Box::new(Entry::of::<$name>().with((input, output, launch)))
             },
         },)*];
@@ -439,7 +439,7 @@ pub struct Kernel {
     pub block: [u32; 2],
     /// The kernel with input, output, where it computes, and the weights in C order, as many as it has, which
     /// it takes in the type of its sums.
-    pub call: fn(*const u8, *mut u8, Tiles, &[f64]) -> Box<dyn AnyCall>,
+    pub call: fn(*const u8, *mut u8, BlockOrder, &[f64]) -> Box<dyn AnyCall>,
 }
 
 /// The kernel with the fewest neighbours that takes such a stencil, if there is one.

@@ -2,11 +2,11 @@
 //! A sum over a box. A block loads one plane of what its outputs read after the other; a thread has 8 outputs of each of
 //! some rows in registers, and takes each row that these read from shared memory once.
 
-use super::numbers::Number;
-use super::sum::{Sums, Taken};
+use super::numbers::SumType;
+use super::sum::{OutputSums, WeightLines};
 use super::{
-    Counts, OUTPUTS, OUTSIDE, Part, Row, Source, Weights, load_rows, put_outputs, store_outputs,
-    store_row,
+    Counts, InputArray, OUTPUTS, OUTSIDE, Part, RowLayout, Weights, load_rows, put_outputs,
+    store_outputs, store_row,
 };
 use crate::element::Real;
 use crate::unroll::unroll;
@@ -27,9 +27,9 @@ const fn lines(bytes: u32) -> u32 {
 /// What a launch computes. `V` is the type of sums.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Boxes<V> {
+pub struct BoxesLaunch<V> {
     /// The array.
-    pub source: Source<V>,
+    pub source: InputArray<V>,
     /// Planes of an array by those that are read.
     pub planes: *const u32,
     /// Weights of all planes and rows, in C order; then their masks.
@@ -41,14 +41,14 @@ pub struct Boxes<V> {
     /// Weights along z and y.
     pub spans: [u32; 2],
     /// Columns of a block, and weights along x.
-    pub row: Row,
+    pub row: RowLayout,
     /// Weights of each row that count.
     pub counts: Counts,
     /// Whether rows of an array that is written begin at multiples of 16 bytes, and values that belong together are one.
     pub is_aligned: u32,
 }
 
-impl<V> Boxes<V> {
+impl<V> BoxesLaunch<V> {
     /// Threads that have the columns of a row.
     #[inline(always)]
     const fn threads_of_row(&self) -> u32 {
@@ -101,10 +101,10 @@ impl<V> Boxes<V> {
 
 #[inline(always)]
 #[track_caller]
-unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
+unsafe fn sum<V: SumType, const LINES: usize, const OWN: bool>(
     input: *const u8,
     output: *mut u8,
-    launch: &Boxes<V>,
+    launch: &BoxesLaunch<V>,
 ) {
     let (source, row) = (&launch.source, &launch.row);
     let [across, down] = launch.blocks(V::BYTES);
@@ -130,7 +130,7 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
         let (number, own) = (thread % threads, thread / threads * lines);
         let has_some = number * OUTPUTS < row.tile;
         let place = row.outputs::<OWN>(if has_some { number } else { 0 });
-        let mut sums = Sums::<V, LINES>::ZERO;
+        let mut sums = OutputSums::<V, LINES>::ZERO;
         let points = source.ny as usize * source.nx as usize;
         let bytes = [0, 1].map(|which| points * source.kind::<OWN>(which).bytes as usize);
         let mut dz = 0;
@@ -150,7 +150,7 @@ unsafe fn sum<V: Number, const LINES: usize, const OWN: bool>(
                 let from = rows.offset((own + line) * pitch);
                 let first = dz * launch.spans[1] + line;
                 let has = having(launch.spans[1], line) & ((1 << LINES) - 1);
-                let taken = Taken { weights: &weights, first, has };
+                let taken = WeightLines { weights: &weights, first, has };
                 sums.add_groups(&taken, row.groups::<V, OWN>(from, place));
                 line += 1;
             }
@@ -200,7 +200,10 @@ const fn having(span: u32, row: u32) -> u32 {
 
 /// Sums, divided.
 #[inline(always)]
-fn divided<V: Number>(launch: &Boxes<V>, sums: [V; OUTPUTS as usize]) -> [V; OUTPUTS as usize] {
+fn divided<V: SumType>(
+    launch: &BoxesLaunch<V>,
+    sums: [V; OUTPUTS as usize],
+) -> [V; OUTPUTS as usize] {
     let by = launch.divisor;
     if by.is_one() { sums } else { sums.map(|sum| sum.over(by)) }
 }
@@ -208,8 +211,8 @@ fn divided<V: Number>(launch: &Boxes<V>, sums: [V; OUTPUTS as usize]) -> [V; OUT
 /// Fills rows with one value.
 #[inline(always)]
 #[track_caller]
-unsafe fn fill<V: Number, const OWN: bool>(
-    row: &Row,
+unsafe fn fill<V: SumType, const OWN: bool>(
+    row: &RowLayout,
     count: u32,
     to: impl Fn(u32) -> Shared,
     value: V,
@@ -237,12 +240,13 @@ macro_rules! kernels {
             ///.
             ///
             /// # Safety
-            /// Launch with [`BLOCK`] threads, for each plane of each array [`Boxes::blocks`] blocks, along x first, with
-            /// [`Boxes::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block. `input` and `output` are different arrays
-            /// of the extents and types that `launch` has, aligned to their values, its tables have as many entries
-            /// as [`Boxes::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as many weights.
+            /// Launch with [`BLOCK`] threads, for each plane of each array [`BoxesLaunch::blocks`] blocks, along x first, with
+            /// [`BoxesLaunch::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block.
+            /// `input` and `output` are different arrays of the extents and types that `launch` has, aligned to their
+            /// values. Its tables have as many entries as [`BoxesLaunch::tables`] says; each is [`OUTSIDE`] or one of
+            /// the array. There are as many weights.
             #[kernel(registers = $registers)]
-            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: Boxes<$number>) {
+            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: BoxesLaunch<$number>) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
                     sum::<_, { lines(<$number as Real>::BYTES) as usize }, false>(
@@ -254,13 +258,13 @@ macro_rules! kernels {
             /// A sum over a box of arrays of the type of the sums.
             ///
             /// # Safety
-            /// Launch with [`BLOCK`] threads, for each plane of each array [`Boxes::blocks`] blocks, along x first, with
-            /// [`Boxes::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block, and is plain
-            /// ([`Row::is_plain`]). `input` and `output` are different arrays of the extents that `launch` has, of values
-            /// of the sums' type, aligned to them. The tables of `launch` have as many entries as [`Boxes::tables`] says, of
+            /// Launch with [`BLOCK`] threads, for each plane of each array [`BoxesLaunch::blocks`] blocks, along x first, with
+            /// [`BoxesLaunch::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block, and is plain
+            /// ([`RowLayout::is_plain`]). `input` and `output` are different arrays of the extents that `launch` has, of values
+            /// of the sums' type, aligned to them. The tables of `launch` have as many entries as [`BoxesLaunch::tables`] says, of
             /// which each is [`OUTSIDE`] or one of the array, and there are as many weights.
             #[kernel(registers = $of_own)]
-            pub unsafe fn $own(input: *const u8, output: *mut u8, launch: Boxes<$number>) {
+            pub unsafe fn $own(input: *const u8, output: *mut u8, launch: BoxesLaunch<$number>) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
                     sum::<_, { lines(<$number as Real>::BYTES) as usize }, true>(
@@ -270,8 +274,8 @@ macro_rules! kernels {
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            impl Kernels for $number {
-                const BOXES: [Entry<Call<$number>>; 2] = [Entry::of::<$name>(), Entry::of::<$own>()];
+            impl BoxKernels for $number {
+                const BOXES: [Entry<Parameters<$number>>; 2] = [Entry::of::<$name>(), Entry::of::<$own>()];
             }
         )*
 
@@ -283,13 +287,13 @@ macro_rules! kernels {
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Call<V> = (*const u8, *mut u8, Boxes<V>);
+pub type Parameters<V> = (*const u8, *mut u8, BoxesLaunch<V>);
 
 /// The kernel of a type of sums.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Kernels: Number {
+pub trait BoxKernels: SumType {
     /// Of any types of values, and of arrays of the type of the sums.
-    const BOXES: [Entry<Call<Self>>; 2];
+    const BOXES: [Entry<Parameters<Self>>; 2];
 }
 
 kernels! {

@@ -27,7 +27,7 @@ const MOST: usize = 16;
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct ByteStrips {
+pub struct ByteStripsLaunch {
     /// Columns of the array by those that are read, from [`BEFORE`] on.
     pub columns: *const u32,
     /// Rows of the array by those that are read.
@@ -56,7 +56,7 @@ pub struct ByteStrips {
 
 /// What kernels differ in: weights along x and y at most, and words of weights of a row and of outputs of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct ByteSumShape {
     /// Weights along x and y, at most.
     pub span: usize,
     /// Words of the weights of a row.
@@ -67,7 +67,7 @@ pub struct Shape {
     pub registers: u32,
 }
 
-impl Shape {
+impl ByteSumShape {
     /// Up to 3 × 3 weights.
     pub const THREE: Self = Self { span: 3, words: 1, outputs: 4, registers: 104 };
     /// Up to 5 × 5 weights.
@@ -87,17 +87,17 @@ impl Shape {
     }
 }
 
-impl ByteStrips {
+impl ByteStripsLaunch {
     /// Blocks along x and along y, for each plane.
     #[inline(always)]
     #[must_use]
-    pub const fn blocks(&self, shape: Shape) -> [u32; 2] {
+    pub const fn blocks(&self, shape: ByteSumShape) -> [u32; 2] {
         [self.nx.div_ceil(shape.columns()), self.ny.div_ceil(self.height)]
     }
 
     /// Rows and columns that the tables have.
     #[must_use]
-    pub const fn tables(&self, shape: Shape) -> [u32; 2] {
+    pub const fn tables(&self, shape: ByteSumShape) -> [u32; 2] {
         let [across, down] = self.blocks(shape);
         [down * self.height + self.span + AHEAD as u32, across * shape.columns() + 2 * BYTES]
     }
@@ -105,7 +105,7 @@ impl ByteStrips {
 
 /// What a thread reads of a plane, row after row, and where its outputs are.
 struct Part<'a> {
-    launch: &'a ByteStrips,
+    launch: &'a ByteStripsLaunch,
     input: *const u8,
     output: *mut u8,
     /// The next row, as an entry of the table.
@@ -266,7 +266,7 @@ unsafe fn add<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
     sums: &mut [[i32; MOST]; SPAN],
     step: usize,
     windows: &[u32; MOST + 4],
-    launch: &ByteStrips,
+    launch: &ByteStripsLaunch,
 ) {
     let mut own = if step + 1 < SPAN { sums[step + 1] } else { [0; MOST] };
     let weights = [0, 1].map(|word| launch.weights[step * COUNT + word % COUNT]);
@@ -328,9 +328,11 @@ unsafe fn rows<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize, cons
 unsafe fn sum<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
     input: *const u8,
     output: *mut u8,
-    launch: &ByteStrips,
+    launch: &ByteStripsLaunch,
 ) {
-    let shape = const { if SPAN == Shape::THREE.span { Shape::THREE } else { Shape::FIVE } };
+    let shape = const {
+        if SPAN == ByteSumShape::THREE.span { ByteSumShape::THREE } else { ByteSumShape::FIVE }
+    };
     let [across, down] = launch.blocks(shape);
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
@@ -371,11 +373,11 @@ unsafe fn sum<const SPAN: usize, const COUNT: usize, const OUTPUTS: usize>(
 /// A sum over a box of up to 3 × 3 points.
 ///
 /// # Safety
-/// Launch with [`BLOCK`] threads, for each plane [`ByteStrips::blocks`] blocks of [`Shape::THREE`], along x first. `input` and `output` are
+/// Launch with [`BLOCK`] threads, for each plane [`ByteStripsLaunch::blocks`] blocks of [`ByteSumShape::THREE`], along x first. `input` and `output` are
 /// different arrays of planes of the extents that `launch` has, which begin as it says; its tables have as many entries as
-/// [`ByteStrips::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as many weights.
+/// [`ByteStripsLaunch::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as many weights.
 #[kernel(registers = 104)]
-pub unsafe fn filter_byte_strips_3(input: *const u8, output: *mut u8, launch: ByteStrips) {
+pub unsafe fn filter_byte_strips_3(input: *const u8, output: *mut u8, launch: ByteStripsLaunch) {
     // SAFETY: the launch is as this function's contract says.
     unsafe { sum::<3, 1, 4>(input, output, &launch) };
 }
@@ -383,12 +385,12 @@ pub unsafe fn filter_byte_strips_3(input: *const u8, output: *mut u8, launch: By
 /// A sum over a box of up to 5 × 5 points.
 ///
 /// # Safety
-/// Launch with [`BLOCK`] threads, for each plane [`ByteStrips::blocks`] blocks of [`Shape::FIVE`], along x first. `input`
+/// Launch with [`BLOCK`] threads, for each plane [`ByteStripsLaunch::blocks`] blocks of [`ByteSumShape::FIVE`], along x first. `input`
 /// and `output` are different arrays of planes of the extents that `launch` has, which begin as it says. Its tables have
-/// as many entries as [`ByteStrips::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as
+/// as many entries as [`ByteStripsLaunch::tables`] says, of which each is [`OUTSIDE`] or one of the array, and there are as
 /// many weights.
 #[kernel(registers = 80)]
-pub unsafe fn filter_byte_strips_5(input: *const u8, output: *mut u8, launch: ByteStrips) {
+pub unsafe fn filter_byte_strips_5(input: *const u8, output: *mut u8, launch: ByteStripsLaunch) {
     // SAFETY: the launch is as this function's contract says.
     unsafe { sum::<5, 2, 2>(input, output, &launch) };
 }
@@ -399,11 +401,11 @@ pub const KERNELS: &[&str] = &["filter_byte_strips_3", "filter_byte_strips_5"];
 
 /// A kernel, with its shape.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type ByteSum = (Shape, Entry<(*const u8, *mut u8, ByteStrips)>);
+pub type ByteSum = (ByteSumShape, Entry<(*const u8, *mut u8, ByteStripsLaunch)>);
 
 /// Each kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 pub static SUMS: [ByteSum; 2] = [
-    (Shape::THREE, Entry::of::<filter_byte_strips_3>()),
-    (Shape::FIVE, Entry::of::<filter_byte_strips_5>()),
+    (ByteSumShape::THREE, Entry::of::<filter_byte_strips_3>()),
+    (ByteSumShape::FIVE, Entry::of::<filter_byte_strips_5>()),
 ];

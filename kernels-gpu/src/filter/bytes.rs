@@ -29,12 +29,12 @@ const WORDS: usize = (SPAN / BYTES) as usize;
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Bytes {
+pub struct BytesLaunch {
     /// Columns of the array by those that are read: the first is that of the first weight of the first output.
     pub columns: *const u32,
     /// Rows of the array by those that are read.
     pub rows: *const u32,
-    /// Weights, four in a word, [`Bytes::words`] for each row.
+    /// Weights, four in a word, [`BytesLaunch::words`] for each row.
     pub weights: *const u32,
     /// The byte of what has no place in the array.
     pub outside: u32,
@@ -56,7 +56,7 @@ pub struct Bytes {
     pub is_aligned: u32,
 }
 
-impl Bytes {
+impl BytesLaunch {
     /// Blocks along x and along y, for each plane.
     #[inline(always)]
     #[must_use]
@@ -75,7 +75,7 @@ impl Bytes {
 /// What a thread reads of.
 #[derive(Clone, Copy)]
 struct Part<'a> {
-    launch: &'a Bytes,
+    launch: &'a BytesLaunch,
     plane: *const u8,
     /// The first column that its first output reads, as an entry of the table.
     column: u32,
@@ -203,7 +203,7 @@ unsafe fn add<const COUNT: usize>(
 
 #[inline(always)]
 #[track_caller]
-unsafe fn sum<const COUNT: usize>(input: *const u8, output: *mut u8, launch: &Bytes) {
+unsafe fn sum<const COUNT: usize>(input: *const u8, output: *mut u8, launch: &BytesLaunch) {
     let [across, down] = launch.blocks();
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
@@ -237,7 +237,12 @@ unsafe fn sum<const COUNT: usize>(input: *const u8, output: *mut u8, launch: &By
 /// Stores the outputs of a row.
 #[inline(always)]
 #[track_caller]
-unsafe fn store(launch: &Bytes, output: *mut u8, (y, x): (u32, u32), sums: [i32; BYTES as usize]) {
+unsafe fn store(
+    launch: &BytesLaunch,
+    output: *mut u8,
+    (y, x): (u32, u32),
+    sums: [i32; BYTES as usize],
+) {
     if y >= launch.ny {
         return;
     }
@@ -262,11 +267,11 @@ unsafe fn store(launch: &Bytes, output: *mut u8, (y, x): (u32, u32), sums: [i32;
 /// A sum of bytes over a small box.
 ///
 /// # Safety
-/// Launch with [`BLOCK`] threads, for each plane [`Bytes::blocks`] blocks, along x first. `input` and `output` are different arrays of planes of the
-/// extents that `launch` has, which begin at words if it says so; its tables have as many entries as [`Bytes::tables`] says, of which each
+/// Launch with [`BLOCK`] threads, for each plane [`BytesLaunch::blocks`] blocks, along x first. `input` and `output` are different arrays of planes of the
+/// extents that `launch` has, which begin at words if it says so; its tables have as many entries as [`BytesLaunch::tables`] says, of which each
 /// is [`OUTSIDE`] or one of the array, and there are as many weights.
 #[kernel(registers = 96)]
-pub unsafe fn filter_bytes(input: *const u8, output: *mut u8, launch: Bytes) {
+pub unsafe fn filter_bytes(input: *const u8, output: *mut u8, launch: BytesLaunch) {
     // SAFETY: the launch is as this function's contract says.
     unsafe {
         if launch.words == 1 {
@@ -283,4 +288,4 @@ pub const KERNELS: &[&str] = &["filter_bytes"];
 
 /// The kernel.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const SUM: Entry<(*const u8, *mut u8, Bytes)> = Entry::of::<filter_bytes>();
+pub const SUM: Entry<(*const u8, *mut u8, BytesLaunch)> = Entry::of::<filter_bytes>();

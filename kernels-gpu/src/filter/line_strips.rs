@@ -26,7 +26,7 @@ const WINDOW: usize = 24;
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct LineStrips {
+pub struct LineStripsLaunch {
     /// Columns of the array by those that are read: the first is that of the first thread of the first block, [`before`] its outputs.
     pub columns: *const u32,
     /// Rows of the array by those that are read.
@@ -60,7 +60,7 @@ pub const fn before(span: usize) -> u32 {
     (span as u32 / 2).next_multiple_of(GROUP)
 }
 
-impl LineStrips {
+impl LineStripsLaunch {
     /// Outputs of a row of a block, for so many weights.
     #[inline(always)]
     #[must_use]
@@ -91,7 +91,7 @@ impl LineStrips {
 
 /// The columns of a thread, row after row.
 struct Part<'a> {
-    launch: &'a LineStrips,
+    launch: &'a LineStripsLaunch,
     plane: *const f32,
     /// The next row, as an entry of the table.
     row: u32,
@@ -184,7 +184,7 @@ unsafe fn add<const SPAN_Y: usize>(
 /// Sums along x of a row, of which four values lie at `from` and the others behind them.
 #[inline(always)]
 #[track_caller]
-unsafe fn along_x<const SPAN_X: usize>(launch: &LineStrips, from: Shared) -> [f32; OUTPUTS] {
+unsafe fn along_x<const SPAN_X: usize>(launch: &LineStripsLaunch, from: Shared) -> [f32; OUTPUTS] {
     let first = const { before(SPAN_X) as usize - SPAN_X / 2 };
     let mut window = [0.0; WINDOW];
     let mut sums = [0.0; OUTPUTS];
@@ -213,7 +213,12 @@ fn divided(sums: [f32; OUTPUTS], by: f32) -> [f32; OUTPUTS] {
 /// Stores outputs side by side.
 #[inline(always)]
 #[track_caller]
-unsafe fn store(launch: &LineStrips, plane: *mut f32, (y, x): (u32, u32), sums: [f32; OUTPUTS]) {
+unsafe fn store(
+    launch: &LineStripsLaunch,
+    plane: *mut f32,
+    (y, x): (u32, u32),
+    sums: [f32; OUTPUTS],
+) {
     let to = plane.wrapping_add(y as usize * launch.nx as usize + x as usize);
     // SAFETY: as the caller promises: outputs that no other thread has.
     unsafe {
@@ -284,7 +289,7 @@ unsafe fn rows<const SPAN_OF: usize, const INSIDE: bool>(
 
 #[inline(always)]
 #[track_caller]
-unsafe fn sum<const SPAN_OF: usize>(input: *const u8, output: *mut u8, launch: &LineStrips) {
+unsafe fn sum<const SPAN_OF: usize>(input: *const u8, output: *mut u8, launch: &LineStripsLaunch) {
     let [across, down] = launch.blocks(SPAN_OF);
     let left = before(SPAN_OF);
     // SAFETY: the launch is as the kernel's contract says.
@@ -332,11 +337,11 @@ macro_rules! kernels {
             /// weights.
             ///
             /// # Safety
-            /// Launch with as many threads as `launch` says, one of [`THREADS`], for each plane [`LineStrips::blocks`] blocks, along x first, with
-            /// [`LineStrips::shared_bytes`] of dynamic shared memory. `input` and `output` are different arrays of planes of f32 of the extents that
-            /// `launch` has, its tables have as many entries as [`LineStrips::tables`] says, of which each is [`OUTSIDE`] or one of the array.
+            /// Launch with as many threads as `launch` says, one of [`THREADS`], for each plane [`LineStripsLaunch::blocks`] blocks, along x first, with
+            /// [`LineStripsLaunch::shared_bytes`] of dynamic shared memory. `input` and `output` are different arrays of planes of f32 of the extents that
+            /// `launch` has, its tables have as many entries as [`LineStripsLaunch::tables`] says, of which each is [`OUTSIDE`] or one of the array.
             #[kernel(registers = $registers)]
-            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: LineStrips) {
+            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: LineStripsLaunch) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { sum::<$span>(input, output, &launch) };
             }
@@ -348,14 +353,14 @@ macro_rules! kernels {
 
         /// Each kernel, with its weights, and registers of a thread.
         #[cfg(not(target_arch = "nvptx64"))]
-        pub const SUMS: &[(usize, u32, Entry<Call>)] =
+        pub const SUMS: &[(usize, u32, Entry<Parameters>)] =
             &[$(($span, $registers, Entry::of::<$name>())),*];
     };
 }
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Call = (*const u8, *mut u8, LineStrips);
+pub type Parameters = (*const u8, *mut u8, LineStripsLaunch);
 
 kernels! {
     filter_line_strips_3: 3, 64;

@@ -11,11 +11,11 @@
 //! The rows after those are under way from memory meanwhile. Between the two sums, whole numbers are cut off, and columns beyond
 //! the array are what they are by themselves: as if the first sum had been stored.
 
-use super::numbers::{self, Number};
-use super::sum::{Sums, Taken};
+use super::numbers::{self, SumType};
+use super::sum::{OutputSums, WeightLines};
 use super::{
-    Coming, Counts, GROUP, OUTPUTS, OUTSIDE, Part, Row, Source, Weights, load_rows, put_outputs,
-    store_outputs, store_row,
+    ColumnLoads, Counts, GROUP, InputArray, OUTPUTS, OUTSIDE, Part, RowLayout, Weights, load_rows,
+    put_outputs, store_outputs, store_row,
 };
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -29,9 +29,9 @@ const MOST: u32 = 384;
 /// What a launch computes. `V` is the type of sums.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Lines<V> {
+pub struct LinesLaunch<V> {
     /// The array.
-    pub source: Source<V>,
+    pub source: InputArray<V>,
     /// Weights along y, their masks, weights along x, their masks.
     pub weights: *const u32,
     /// What sums along y and along x are divided by.
@@ -43,7 +43,7 @@ pub struct Lines<V> {
     /// Whether there is a sum along x.
     pub has_x: u32,
     /// Columns of a block; without a sum along x the span of weights is 0.
-    pub row: Row,
+    pub row: RowLayout,
     /// Rows of a block, a multiple of [`OUTPUTS`].
     pub rows: u32,
     /// Weights along y and x that count.
@@ -52,7 +52,7 @@ pub struct Lines<V> {
     pub is_aligned: u32,
 }
 
-impl<V> Lines<V> {
+impl<V> LinesLaunch<V> {
     /// Blocks along x and along y, for each plane.
     #[inline(always)]
     #[must_use]
@@ -103,8 +103,8 @@ impl<V> Lines<V> {
 }
 
 /// What a block has.
-struct Block<'a, V: Number, const OWN: bool> {
-    launch: &'a Lines<V>,
+struct Block<'a, V: SumType, const OWN: bool> {
+    launch: &'a LinesLaunch<V>,
     part: Part<'a, V, OWN>,
     output: *mut u8,
     /// First row and column of its outputs.
@@ -116,7 +116,11 @@ struct Block<'a, V: Number, const OWN: bool> {
 
 #[inline(always)]
 #[track_caller]
-unsafe fn march<V: Number, const OWN: bool>(input: *const u8, output: *mut u8, launch: &Lines<V>) {
+unsafe fn march<V: SumType, const OWN: bool>(
+    input: *const u8,
+    output: *mut u8,
+    launch: &LinesLaunch<V>,
+) {
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
         let block = Block::<V, OWN>::new(input, output, launch);
@@ -127,7 +131,7 @@ unsafe fn march<V: Number, const OWN: bool>(input: *const u8, output: *mut u8, l
         let is_own = own < launch.row.columns();
         let column = if is_own { block.part.column(own) } else { OUTSIDE };
         let place = launch.row.column::<OWN>(own, V::BYTES);
-        let fetch = |row: u32| Coming::load(&block.part, row, u32::MAX, column);
+        let fetch = |row: u32| ColumnLoads::load(&block.part, row, u32::MAX, column);
         let mut done = 0;
         // Where the rows of the next outputs begin in the ring.
         let mut first = 0;
@@ -161,12 +165,12 @@ unsafe fn march<V: Number, const OWN: bool>(input: *const u8, output: *mut u8, l
     }
 }
 
-impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
+impl<'a, V: SumType, const OWN: bool> Block<'a, V, OWN> {
     /// # Safety
     /// All threads of a block execute it.
     #[inline(always)]
     #[track_caller]
-    unsafe fn new(input: *const u8, output: *mut u8, launch: &'a Lines<V>) -> Self {
+    unsafe fn new(input: *const u8, output: *mut u8, launch: &'a LinesLaunch<V>) -> Self {
         let source = &launch.source;
         let [across, down] = launch.blocks();
         // SAFETY: the launch is as the kernel's contract says.
@@ -217,7 +221,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             let mut column = thread::thread_idx_x() + thread::block_dim_x();
             while column < row.columns() {
                 let (own, place) = (self.part.column(column), row.column::<OWN>(column, V::BYTES));
-                let coming = Coming::load(&self.part, first, u32::MAX, own);
+                let coming = ColumnLoads::load(&self.part, first, u32::MAX, own);
                 let to = |index: u32| self.ring_row(newest + index).offset(place);
                 coming.put::<OWN>(&self.launch.source, OUTPUTS, &to);
                 column += thread::block_dim_x();
@@ -237,7 +241,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             let mut is_outside = first_column == OUTSIDE;
             while column < row.columns() {
                 let place = row.column::<OWN>(column, V::BYTES);
-                let mut sums = Sums::<V, 1>::ZERO;
+                let mut sums = OutputSums::<V, 1>::ZERO;
                 let (start, end_of_ring) =
                     (self.ring.offset(place), self.ring_row(ring).offset(place));
                 let mut from = self.ring_row(first).offset(place);
@@ -248,7 +252,7 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
                     from = if from == end_of_ring { start } else { from };
                     values
                 };
-                let taken = Taken { weights: &self.weights[0], first: 0, has: 1 };
+                let taken = WeightLines { weights: &self.weights[0], first: 0, has: 1 };
                 sums.add_groups(&taken, inputs);
                 let [sums] = sums.of.map(|sums| self.divided(sums, 0));
                 if launch.has_x == 0 {
@@ -287,8 +291,8 @@ impl<'a, V: Number, const OWN: bool> Block<'a, V, OWN> {
             }
             let has_some = number * OUTPUTS < row.tile;
             let place = row.outputs::<OWN>(if has_some { number } else { 0 });
-            let mut sums = Sums::<V, 1>::ZERO;
-            let taken = Taken { weights: &self.weights[1], first: 0, has: 1 };
+            let mut sums = OutputSums::<V, 1>::ZERO;
+            let taken = WeightLines { weights: &self.weights[1], first: 0, has: 1 };
             sums.add_groups(&taken, row.groups::<V, OWN>(from, place));
             let [sums] = sums.of.map(|sums| self.divided(sums, 1));
             if OWN && launch.is_aligned != 0 {
@@ -362,12 +366,13 @@ macro_rules! kernels {
             ///.
             ///
             /// # Safety
-            /// Launch with [`Lines::threads`] threads, for each plane [`Lines::blocks`] blocks, along x first, with
-            /// [`Lines::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block. `input` and `output` are different arrays of planes
-            /// of the extents and types that `launch` has, aligned to their values, its tables have as many entries
-            /// as [`Lines::tables`] says, of which each is [`super::OUTSIDE`] or one of the array, and there are as many weights.
+            /// Launch with [`LinesLaunch::threads`] threads, for each plane [`LinesLaunch::blocks`] blocks, along x first, with
+            /// [`LinesLaunch::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block.
+            /// `input` and `output` are different arrays of planes of the extents and types that `launch` has,
+            /// aligned to their values. Its tables have as many entries as [`LinesLaunch::tables`] says; each is
+            /// [`super::OUTSIDE`] or one of the array. There are as many weights.
             #[kernel(registers = $registers)]
-            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: Lines<$number>) {
+            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: LinesLaunch<$number>) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { march::<_, false>(input, output, &launch) };
             }
@@ -375,20 +380,20 @@ macro_rules! kernels {
             /// Sums along y and x of planes of the type of the sums.
             ///
             /// # Safety
-            /// Launch with [`Lines::threads`] threads, for each plane [`Lines::blocks`] blocks, along x first, with
-            /// [`Lines::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block, and is plain
-            /// ([`Row::is_plain`]). `input` and `output` are different arrays of planes of the extents that `launch` has, of values
-            /// of the sums' type, aligned to them. The tables of `launch` have as many entries as [`Lines::tables`] says, of
+            /// Launch with [`LinesLaunch::threads`] threads, for each plane [`LinesLaunch::blocks`] blocks, along x first, with
+            /// [`LinesLaunch::shared_bytes`] of dynamic shared memory. A row has at most 256 outputs of a block, and is plain
+            /// ([`RowLayout::is_plain`]). `input` and `output` are different arrays of planes of the extents that `launch` has, of values
+            /// of the sums' type, aligned to them. The tables of `launch` have as many entries as [`LinesLaunch::tables`] says, of
             /// which each is [`super::OUTSIDE`] or one of the array, and there are as many weights.
             #[kernel(registers = $of_own)]
-            pub unsafe fn $own(input: *const u8, output: *mut u8, launch: Lines<$number>) {
+            pub unsafe fn $own(input: *const u8, output: *mut u8, launch: LinesLaunch<$number>) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { march::<_, true>(input, output, &launch) };
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            impl Kernels for $number {
-                const LINES: [Entry<Call<$number>>; 2] = [Entry::of::<$name>(), Entry::of::<$own>()];
+            impl LineKernels for $number {
+                const LINES: [Entry<Parameters<$number>>; 2] = [Entry::of::<$name>(), Entry::of::<$own>()];
             }
         )*
 
@@ -400,13 +405,13 @@ macro_rules! kernels {
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Call<V> = (*const u8, *mut u8, Lines<V>);
+pub type Parameters<V> = (*const u8, *mut u8, LinesLaunch<V>);
 
 /// The kernel of a type of sums.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Kernels: Number {
+pub trait LineKernels: SumType {
     /// Of any types of values, and of arrays of the type of the sums.
-    const LINES: [Entry<Call<Self>>; 2];
+    const LINES: [Entry<Parameters<Self>>; 2];
 }
 
 kernels! {

@@ -14,7 +14,7 @@
 //!
 //! A block loads what its outputs read, converted to the type of the sums, into shared memory; threads that go down strips load it into
 //! registers. Tables say for each row and
-//! column that blocks read, also beyond the array, where it lies ([`Source`]); so kernels know of no rules for sides.
+//! column that blocks read, also beyond the array, where it lies ([`InputArray`]); so kernels know of no rules for sides.
 
 // Indices, because iterators that are cut short keep arrays out of registers.
 #![allow(clippy::needless_range_loop)]
@@ -32,10 +32,10 @@ mod sum;
 use crate::unroll::unroll;
 use cuda_std::shared::Shared;
 use cuda_std::{global, shared, thread, warp};
-use numbers::{Kind, Number};
+use numbers::{SumType, ValueType};
 
 /// What a table says of rows and columns beyond the array that are no image of one in it: their values are
-/// [`Source::outside`].
+/// [`InputArray::outside`].
 pub const OUTSIDE: u32 = u32::MAX;
 /// Outputs of a thread side by side.
 pub const OUTPUTS: u32 = 8;
@@ -49,7 +49,7 @@ pub const COLUMNS: u32 = 352;
 /// An array of planes, and where what is read beyond it lies.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Source<V> {
+pub struct InputArray<V> {
     /// Columns of the array by those that are read: the first is that of the first weight of the first output.
     pub columns: *const u32,
     /// Rows of the array by those that are read.
@@ -57,7 +57,7 @@ pub struct Source<V> {
     /// The value of what has none in the array.
     pub outside: V,
     /// Type of the values that are read, and of those that are written ([`numbers`]).
-    pub kinds: [Kind; 2],
+    pub kinds: [ValueType; 2],
     /// Rows of a plane.
     pub ny: u32,
     /// Columns of a row.
@@ -66,10 +66,10 @@ pub struct Source<V> {
     pub first: i32,
 }
 
-impl<V: Number> Source<V> {
+impl<V: SumType> InputArray<V> {
     /// Type of the values that are read (0) or written (1). Of `OWN` arrays it is that of the sums, which the compiler knows.
     #[inline(always)]
-    const fn kind<const OWN: bool>(&self, which: usize) -> Kind {
+    const fn kind<const OWN: bool>(&self, which: usize) -> ValueType {
         if OWN { V::OWN } else { self.kinds[which] }
     }
 }
@@ -78,7 +78,7 @@ impl<V: Number> Source<V> {
 /// by side, so that neighbours are neighbours there.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct RowLayout {
     /// Outputs of a row of a block: a multiple of [`OUTPUTS`] times the values that belong together.
     pub tile: u32,
     /// Weights along x, a multiple of [`GROUP`].
@@ -87,7 +87,7 @@ pub struct Row {
     pub step: u32,
 }
 
-impl Row {
+impl RowLayout {
     /// Columns that are loaded.
     #[inline(always)]
     #[must_use]
@@ -165,7 +165,7 @@ impl Row {
     /// # Safety
     /// Only in a kernel; the row has as many as are asked for, which are written and waited for.
     #[inline(always)]
-    unsafe fn groups<V: Number, const OWN: bool>(
+    unsafe fn groups<V: SumType, const OWN: bool>(
         &self,
         row: Shared,
         place: u32,
@@ -217,7 +217,7 @@ impl Weights {
     /// All threads of a block execute it. There are as many weights at `from`, and masks behind them, and as much room.
     #[inline(always)]
     #[track_caller]
-    unsafe fn copy<V: Number>(
+    unsafe fn copy<V: SumType>(
         from: *const u32,
         to: Shared,
         lines: u32,
@@ -240,7 +240,7 @@ impl Weights {
 
     /// Bytes of a line of weights.
     #[inline(always)]
-    const fn line<V: Number>(&self) -> u32 {
+    const fn line<V: SumType>(&self) -> u32 {
         self.groups * GROUP * V::BYTES
     }
 
@@ -250,7 +250,7 @@ impl Weights {
     /// There is such a group, and whoever copied it has been waited for.
     #[inline(always)]
     #[track_caller]
-    unsafe fn mask<V: Number>(&self, group: Shared) -> u32 {
+    unsafe fn mask<V: SumType>(&self, group: Shared) -> u32 {
         let number = (group.0 - self.values.0) / (GROUP * V::BYTES);
         // SAFETY: as the caller promises.
         unsafe { shared::load(self.masks.offset(4 * number)) }
@@ -258,13 +258,13 @@ impl Weights {
 }
 
 /// A part of an array that a block reads: from a row and a column of the tables on.
-struct Part<'a, V: Number, const OWN: bool> {
-    source: &'a Source<V>,
+struct Part<'a, V: SumType, const OWN: bool> {
+    source: &'a InputArray<V>,
     input: *const u8,
     first: [u32; 2],
 }
 
-impl<V: Number, const OWN: bool> Part<'_, V, OWN> {
+impl<V: SumType, const OWN: bool> Part<'_, V, OWN> {
     /// Where a column that is read lies in the array.
     ///
     /// # Safety
@@ -312,13 +312,13 @@ unsafe fn row_place(rows: *const u32, entry: u32, first: i32, ny: u32) -> u32 {
 }
 
 /// Values of a column, on their way: of [`OUTPUTS`] rows.
-struct Coming<V: Number> {
+struct ColumnLoads<V: SumType> {
     bits: [V::Bits; OUTPUTS as usize],
     /// A bit for each that is one of the array.
     inside: u32,
 }
 
-impl<V: Number> Coming<V> {
+impl<V: SumType> ColumnLoads<V> {
     /// None.
     const NOTHING: Self = Self { bits: [V::NOTHING; OUTPUTS as usize], inside: 0 };
 
@@ -390,7 +390,7 @@ impl<V: Number> Coming<V> {
     #[track_caller]
     unsafe fn put<const OWN: bool>(
         &self,
-        source: &Source<V>,
+        source: &InputArray<V>,
         count: u32,
         to: &impl Fn(u32) -> Shared,
     ) {
@@ -411,7 +411,7 @@ impl<V: Number> Coming<V> {
     #[track_caller]
     unsafe fn put_one<const OWN: bool>(
         &self,
-        source: &Source<V>,
+        source: &InputArray<V>,
         count: u32,
         to: &impl Fn(u32) -> Shared,
         index: usize,
@@ -437,9 +437,9 @@ impl<V: Number> Coming<V> {
 /// All threads of a block execute it; the tables have the rows and columns, and `to` leads to places that nobody reads.
 #[inline(always)]
 #[track_caller]
-unsafe fn load_rows<V: Number, const OWN: bool>(
+unsafe fn load_rows<V: SumType, const OWN: bool>(
     part: &Part<V, OWN>,
-    row: &Row,
+    row: &RowLayout,
     first: u32,
     count: u32,
     to: impl Fn(u32) -> Shared,
@@ -457,7 +457,7 @@ unsafe fn load_rows<V: Number, const OWN: bool>(
             if done >= count {
                 break;
             }
-            let coming = Coming::load(part, first + done, first + count, part.column(column));
+            let coming = ColumnLoads::load(part, first + done, first + count, part.column(column));
             let place = row.column::<OWN>(column, V::BYTES);
             let to = |index: u32| to(done + index).offset(place);
             coming.put::<OWN>(part.source, count - done, &to);
@@ -472,8 +472,8 @@ unsafe fn load_rows<V: Number, const OWN: bool>(
 /// Nobody else accesses those places.
 #[inline(always)]
 #[track_caller]
-unsafe fn put_outputs<V: Number, const OWN: bool>(
-    row: &Row,
+unsafe fn put_outputs<V: SumType, const OWN: bool>(
+    row: &RowLayout,
     to: Shared,
     place: u32,
     values: [V; OUTPUTS as usize],
@@ -493,7 +493,7 @@ unsafe fn put_outputs<V: Number, const OWN: bool>(
 /// The array has them, and no other thread does.
 #[inline(always)]
 #[track_caller]
-unsafe fn store_outputs<V: Number>(
+unsafe fn store_outputs<V: SumType>(
     to: *mut u8,
     at: usize,
     count: u32,
@@ -517,9 +517,9 @@ unsafe fn store_outputs<V: Number>(
 /// All lanes of a warp execute it; the row is one of the array, and was written before by this warp, which has waited.
 #[inline(always)]
 #[track_caller]
-unsafe fn store_row<V: Number, const OWN: bool>(
-    source: &Source<V>,
-    row: &Row,
+unsafe fn store_row<V: SumType, const OWN: bool>(
+    source: &InputArray<V>,
+    row: &RowLayout,
     from: Shared,
     to: *mut u8,
     (y, x): (u32, u32),

@@ -32,7 +32,7 @@ pub const F64: u32 = 11;
 /// A type of values, as launches have it.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct ValueType {
     /// Which.
     pub number: u32,
     /// Bytes of a value. Kernels have it from here: a table of them would lie in global memory, which kernels that are loaded
@@ -40,7 +40,7 @@ pub struct Kind {
     pub bytes: u32,
 }
 
-impl Kind {
+impl ValueType {
     /// Of a number.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
@@ -74,7 +74,7 @@ pub const fn is_whole(kind: u32) -> bool {
 /// The array has that place, which is written, and is aligned to its values.
 #[inline(always)]
 #[track_caller]
-unsafe fn word(kind: Kind, from: *const u8, at: usize) -> u32 {
+unsafe fn word(kind: ValueType, from: *const u8, at: usize) -> u32 {
     // SAFETY: as the caller promises.
     unsafe {
         match kind.bytes {
@@ -86,19 +86,19 @@ unsafe fn word(kind: Kind, from: *const u8, at: usize) -> u32 {
 }
 
 /// A type that sums are computed in.
-pub trait Number: Real {
+pub trait SumType: Real {
     /// The bits of a value of an array.
     type Bits: Copy;
     /// The bits of zero.
     const NOTHING: Self::Bits;
     /// Arrays of this type.
-    const OWN: Kind;
+    const OWN: ValueType;
 
     /// The bits of a value.
     ///
     /// # Safety
     /// The array has that place, which is written, and is aligned to its values, which are not wider than these bits.
-    unsafe fn load(kind: Kind, from: *const u8, at: usize) -> Self::Bits;
+    unsafe fn load(kind: ValueType, from: *const u8, at: usize) -> Self::Bits;
 
     /// The value of bits.
     ///
@@ -149,7 +149,7 @@ pub trait Number: Real {
 /// The array has that place, and is aligned to its values; no other thread accesses it.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn store(kind: Kind, to: *mut u8, at: usize, bits: u64) {
+pub unsafe fn store(kind: ValueType, to: *mut u8, at: usize, bits: u64) {
     // SAFETY: as the caller promises.
     unsafe {
         match kind.bytes {
@@ -164,14 +164,14 @@ pub unsafe fn store(kind: Kind, to: *mut u8, at: usize, bits: u64) {
     }
 }
 
-impl Number for f32 {
+impl SumType for f32 {
     type Bits = u32;
     const NOTHING: u32 = 0;
-    const OWN: Kind = Kind { number: F32, bytes: 4 };
+    const OWN: ValueType = ValueType { number: F32, bytes: 4 };
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn load(kind: Kind, from: *const u8, at: usize) -> u32 {
+    unsafe fn load(kind: ValueType, from: *const u8, at: usize) -> u32 {
         // SAFETY: as the caller promises.
         unsafe { word(kind, from, at) }
     }
@@ -259,14 +259,14 @@ fn whole(sum: f64, kind: u32) -> u64 {
     }
 }
 
-impl Number for f64 {
+impl SumType for f64 {
     type Bits = u64;
     const NOTHING: u64 = 0;
-    const OWN: Kind = Kind { number: F64, bytes: 8 };
+    const OWN: ValueType = ValueType { number: F64, bytes: 8 };
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn load(kind: Kind, from: *const u8, at: usize) -> u64 {
+    unsafe fn load(kind: ValueType, from: *const u8, at: usize) -> u64 {
         // SAFETY: as the caller promises.
         unsafe {
             if kind.bytes == 8 {
@@ -286,7 +286,7 @@ impl Number for f64 {
             I32 => bits as i32 as Self,
             F64 => Self::from_bits(bits),
             // SAFETY: in a kernel, as the caller promises.
-            _ => Self::from(unsafe { <f32 as Number>::widen(kind, bits as u32) }),
+            _ => Self::from(unsafe { <f32 as SumType>::widen(kind, bits as u32) }),
         }
     }
 

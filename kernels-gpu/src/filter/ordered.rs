@@ -2,8 +2,8 @@
 //! A sum in f64 whose terms are added in the order of a list, each product rounded by itself: what is cut to a whole number
 //! has to have the bits of whoever adds in that order.
 
-use super::numbers::{self, Number};
-use super::{OUTSIDE, Part, Row, Source, THREADS, load_rows};
+use super::numbers::{self, SumType};
+use super::{InputArray, OUTSIDE, Part, RowLayout, THREADS, load_rows};
 use crate::element::Real;
 use crate::unroll::unroll;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -20,7 +20,7 @@ pub const ROWS: u32 = THREADS / COLUMNS * LINES as u32;
 /// A product.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Product {
+pub struct OrderedProduct {
     /// Its weight.
     pub weight: f64,
     /// What a second neighbour is multiplied by before it is added to the first: 1, -1, or 0 if there is none.
@@ -36,13 +36,13 @@ pub struct Product {
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Ordered {
+pub struct OrderedLaunch {
     /// The array.
-    pub source: Source<f64>,
+    pub source: InputArray<f64>,
     /// Planes of an array by those that are read.
     pub planes: *const u32,
     /// The products, by planes.
-    pub products: *const Product,
+    pub products: *const OrderedProduct,
     /// What sums are divided by.
     pub divisor: f64,
     /// How many products.
@@ -52,10 +52,10 @@ pub struct Ordered {
     /// Planes and rows that an output reads.
     pub spans: [u32; 2],
     /// Columns of a block, and those that an output reads. Whatever belongs together is kept side by side: `step` is 1.
-    pub row: Row,
+    pub row: RowLayout,
 }
 
-impl Ordered {
+impl OrderedLaunch {
     /// Blocks along x and along y, for each plane.
     #[inline(always)]
     #[must_use]
@@ -90,12 +90,13 @@ impl Ordered {
 /// A sum in f64 in a given order.
 ///
 /// # Safety
-/// Launch with [`THREADS`] threads, for each plane of each array [`Ordered::blocks`] blocks, along x first, with
-/// [`Ordered::shared_bytes`] of dynamic shared memory. A row has at most [`COLUMNS`] outputs of a block. `input` and `output` are different arrays of the
-/// extents and types that `launch` has, aligned to their values, its tables have as many entries as [`Ordered::tables`]
-/// says, of which each is [`OUTSIDE`] or one of the array, and products lie within what is read.
+/// Launch with [`THREADS`] threads, for each plane of each array [`OrderedLaunch::blocks`] blocks, along x first, with
+/// [`OrderedLaunch::shared_bytes`] of dynamic shared memory. A row has at most [`COLUMNS`] outputs of a block.
+/// `input` and `output` are different arrays of the extents and types that `launch` has, aligned to their values. Its
+/// tables have as many entries as [`OrderedLaunch::tables`] says; each is [`OUTSIDE`] or one of the array. Products
+/// lie within what is read.
 #[kernel(registers = 96)]
-pub unsafe fn filter_ordered(input: *const u8, output: *mut u8, launch: Ordered) {
+pub unsafe fn filter_ordered(input: *const u8, output: *mut u8, launch: OrderedLaunch) {
     let (source, row) = (&launch.source, &launch.row);
     let [across, down] = launch.blocks();
     // SAFETY: the launch is as this function's contract says.
@@ -175,4 +176,4 @@ pub const KERNELS: &[&str] = &["filter_ordered"];
 
 /// The kernel.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const ORDERED: Entry<(*const u8, *mut u8, Ordered)> = Entry::of::<filter_ordered>();
+pub const ORDERED: Entry<(*const u8, *mut u8, OrderedLaunch)> = Entry::of::<filter_ordered>();

@@ -37,7 +37,7 @@ const fn ahead(most: usize) -> usize {
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Strips {
+pub struct StripsLaunch {
     /// Columns of the array by those that are read: the first is that of the first weight of the first output.
     pub columns: *const u32,
     /// Rows of the array by those that are read.
@@ -60,7 +60,7 @@ pub struct Strips {
     pub weights: [f32; SPAN * SPAN],
 }
 
-impl Strips {
+impl StripsLaunch {
     /// Blocks along x and along y, for each plane.
     #[inline(always)]
     #[must_use]
@@ -78,7 +78,7 @@ impl Strips {
 
 /// What a thread reads of a plane, row after row.
 struct Part<'a> {
-    launch: &'a Strips,
+    launch: &'a StripsLaunch,
     plane: *const u8,
     /// The next row, as an entry of the table.
     row: u32,
@@ -155,7 +155,7 @@ unsafe fn add<const SPAN_X: usize, const MOST: usize>(
     sums: &mut [[f32; OUTPUTS]; MOST],
     step: usize,
     window: &[f32; WINDOW],
-    launch: &Strips,
+    launch: &StripsLaunch,
 ) {
     let mut own = if step + 1 < MOST { sums[step + 1] } else { [0.0; OUTPUTS] };
     unroll!(tap < SPAN_X => {
@@ -171,7 +171,7 @@ unsafe fn add<const SPAN_X: usize, const MOST: usize>(
 /// Stores outputs side by side.
 #[inline(always)]
 #[track_caller]
-unsafe fn store(launch: &Strips, plane: *mut u8, (y, x): (u32, u32), sums: [f32; OUTPUTS]) {
+unsafe fn store(launch: &StripsLaunch, plane: *mut u8, (y, x): (u32, u32), sums: [f32; OUTPUTS]) {
     let at = y as usize * launch.nx as usize + x as usize;
     let to = plane.cast::<f32>().wrapping_add(at);
     // SAFETY: as the caller promises: outputs that no other thread has.
@@ -233,7 +233,7 @@ unsafe fn rows<const SPAN_X: usize, const MOST: usize, const AHEAD: usize, const
 unsafe fn sum<const SPAN_X: usize, const MOST: usize, const AHEAD: usize>(
     input: *const u8,
     output: *mut u8,
-    launch: &Strips,
+    launch: &StripsLaunch,
 ) {
     let [across, down] = launch.blocks();
     let nx = launch.nx as i32;
@@ -284,11 +284,12 @@ macro_rules! kernels {
             /// weights along x.
             ///
             /// # Safety
-            /// Launch with [`BLOCK`] threads, for each plane [`Strips::blocks`] blocks, along x first. `input` and `output` are different
-            /// arrays of planes of f32 of the extents that `launch` has, its tables have as many entries as [`Strips::tables`] says, of which each
-            /// is [`OUTSIDE`] or one of the array, and it has at most as many weights along y as the kernel takes.
+            /// Launch with [`BLOCK`] threads, for each plane [`StripsLaunch::blocks`] blocks, along x first. `input`
+            /// and `output` are different arrays of planes of f32 of the extents that `launch` has. Its tables have
+            /// as many entries as [`StripsLaunch::tables`] says; each is [`OUTSIDE`] or one of the array. It has at
+            /// most as many weights along y as the kernel takes.
             #[kernel(registers = $registers)]
-            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: Strips) {
+            pub unsafe fn $name(input: *const u8, output: *mut u8, launch: StripsLaunch) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { sum::<$span, $most, { ahead($most) }>(input, output, &launch) };
             }
@@ -300,13 +301,13 @@ macro_rules! kernels {
 
         /// Each kernel, with its weights along x, and along y at most.
         #[cfg(not(target_arch = "nvptx64"))]
-        pub const SUMS: &[(usize, usize, Entry<Call>)] = &[$(($span, $most, Entry::of::<$name>())),*];
+        pub const SUMS: &[(usize, usize, Entry<Parameters>)] = &[$(($span, $most, Entry::of::<$name>())),*];
     };
 }
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Call = (*const u8, *mut u8, Strips);
+pub type Parameters = (*const u8, *mut u8, StripsLaunch);
 
 kernels! {
     filter_strips_2: 2, SMALL, 72;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sums along a line for outputs side by side, in registers: output j is the sum of weight t times input j + t.
 
-use super::numbers::Number;
+use super::numbers::SumType;
 use super::{GROUP, OUTPUTS, Weights};
 use crate::unroll::unroll;
 use cuda_std::shared::Shared;
@@ -15,14 +15,14 @@ const ROUND: u32 = (WINDOW / WEIGHTS) as u32;
 
 /// The sums of outputs side by side, and the inputs that the next weights take, of which input `BASE` is the first in the
 /// window, which goes around.
-pub struct Sums<V, const LINES: usize> {
+pub struct OutputSums<V, const LINES: usize> {
     /// The sums of each line of outputs.
     pub of: [[V; WIDTH]; LINES],
     window: [V; WINDOW],
 }
 
 /// The lines of weights that some lines of outputs take: the first one has the line at `first`, each other one the line before.
-pub struct Taken<'a> {
+pub struct WeightLines<'a> {
     /// All of them.
     pub weights: &'a Weights,
     /// The line of the first.
@@ -31,7 +31,7 @@ pub struct Taken<'a> {
     pub has: u32,
 }
 
-impl<V: Number, const LINES: usize> Sums<V, LINES> {
+impl<V: SumType, const LINES: usize> OutputSums<V, LINES> {
     /// Zeros.
     pub const ZERO: Self = Self { of: [[V::ZERO; WIDTH]; LINES], window: [V::ZERO; WINDOW] };
 
@@ -79,7 +79,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     #[track_caller]
     unsafe fn step<const BASE: usize, const FULL: bool>(
         &mut self,
-        taken: &Taken,
+        taken: &WeightLines,
         at: &[Shared; LINES],
         group: u32,
         fresh: [V; WEIGHTS],
@@ -95,7 +95,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     #[track_caller]
     unsafe fn step_line<const BASE: usize, const FULL: bool>(
         &mut self,
-        taken: &Taken,
+        taken: &WeightLines,
         at: Shared,
         line: usize,
     ) {
@@ -114,12 +114,12 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         }
     }
 
-    /// As [`Sums::step`], of groups whose first `count` weights count, at most three.
+    /// As [`OutputSums::step`], of groups whose first `count` weights count, at most three.
     #[inline(always)]
     #[track_caller]
     unsafe fn step_tail<const BASE: usize>(
         &mut self,
-        taken: &Taken,
+        taken: &WeightLines,
         at: &[Shared; LINES],
         count: u32,
         fresh: [V; WEIGHTS],
@@ -146,7 +146,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     #[inline(always)]
     unsafe fn tail_tap<const BASE: usize>(
         &mut self,
-        taken: &Taken,
+        taken: &WeightLines,
         tap: usize,
         values: &[[V; WEIGHTS]; LINES],
     ) {
@@ -156,12 +156,12 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
         });
     }
 
-    /// As [`Sums::step`], whether they are full or not.
+    /// As [`OutputSums::step`], whether they are full or not.
     #[inline(always)]
     #[track_caller]
     unsafe fn step_any<const BASE: usize>(
         &mut self,
-        taken: &Taken,
+        taken: &WeightLines,
         at: &[Shared; LINES],
         group: u32,
         fresh: [V; WEIGHTS],
@@ -185,7 +185,11 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     /// Only in a kernel; there are such weights, and what `next` does is safe there.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn add_groups(&mut self, taken: &Taken, mut next: impl FnMut() -> [V; WEIGHTS]) {
+    pub unsafe fn add_groups(
+        &mut self,
+        taken: &WeightLines,
+        mut next: impl FnMut() -> [V; WEIGHTS],
+    ) {
         let weights = taken.weights;
         let line = weights.line::<V>();
         let first = weights.values.0.wrapping_add(taken.first.wrapping_mul(line));
@@ -200,7 +204,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
             let mut group = 0;
             if taken.has == (1 << LINES) - 1 {
                 // What the compiler knows is not asked for.
-                let taken = Taken { has: (1 << LINES) - 1, ..*taken };
+                let taken = WeightLines { has: (1 << LINES) - 1, ..*taken };
                 while group + ROUND <= weights.counts.full {
                     self.step::<0, true>(&taken, &at, 0, next());
                     self.step::<WEIGHTS, true>(&taken, &at, 1, next());
@@ -218,7 +222,7 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
     #[track_caller]
     unsafe fn add_rest(
         &mut self,
-        taken: &Taken,
+        taken: &WeightLines,
         mut at: [Shared; LINES],
         mut group: u32,
         mut next: impl FnMut() -> [V; WEIGHTS],
@@ -249,6 +253,6 @@ impl<V: Number, const LINES: usize> Sums<V, LINES> {
 
 /// Goes on by some groups of weights.
 #[inline(always)]
-fn advance<V: Number, const LINES: usize>(at: &mut [Shared; LINES], groups: u32) {
+fn advance<V: SumType, const LINES: usize>(at: &mut [Shared; LINES], groups: u32) {
     unroll!(line < LINES => at[line] = Shared(at[line].0.wrapping_add(groups * GROUP * V::BYTES)));
 }

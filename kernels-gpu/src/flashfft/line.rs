@@ -18,7 +18,7 @@ const ROUNDS: usize = ROWS as usize;
 /// How a line is cut into tiles.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct LineTiling {
     /// Columns of the grid.
     pub nx: u32,
     /// Points of a tile before its first output.
@@ -29,7 +29,7 @@ pub struct Line {
     pub pairs: u32,
 }
 
-impl Line {
+impl LineTiling {
     /// For steps that reach so far to the left and to the right: less than a tile together.
     #[must_use]
     pub const fn new(nx: u32, [left, right]: [u32; 2]) -> Self {
@@ -38,7 +38,7 @@ impl Line {
     }
 }
 
-impl Tiles for Line {
+impl Tiles for LineTiling {
     const ROUNDS: usize = ROUNDS;
     const ROWS: u32 = ROWS;
 
@@ -88,15 +88,15 @@ pub unsafe fn flashfft1d_f64(
     output: *mut f64,
     matrices: *const u32,
     symbols: *const u32,
-    line: Line,
+    line: LineTiling,
 ) {
     // SAFETY: the launch is as this function's contract says.
-    unsafe { run::<Line, ROUNDS>(input, output, matrices, 2, symbols, &line) };
+    unsafe { run::<LineTiling, ROUNDS>(input, output, matrices, 2, symbols, &line) };
 }
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const f64, *mut f64, *const u32, *const u32, Line);
+pub type Parameters = (*const f64, *mut f64, *const u32, *const u32, LineTiling);
 
 /// The kernel.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn points_lie_on_the_diagonal_of_15_rows_and_16_columns() {
         for point in 0..POINTS {
-            assert_eq!(Line::row(point % SIDE, point / SIDE), point % ROWS, "{point}");
+            assert_eq!(LineTiling::row(point % SIDE, point / SIDE), point % ROWS, "{point}");
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
         for (nx, reach) in
             [(1, [0, 0]), (240, [60, 60]), (1000, [64, 64]), (997, [0, 7]), (480, [119, 120])]
         {
-            let line = Line::new(nx, reach);
+            let line = LineTiling::new(nx, reach);
             let mut counts = vec![0; nx as usize];
             for pair in 0..line.pairs {
                 for layer in 0..2 {

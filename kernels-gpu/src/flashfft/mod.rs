@@ -37,7 +37,7 @@ use crate::overlap;
 use crate::unroll::unroll;
 use cuda_std::shared::{self, Shared};
 use cuda_std::{global, thread, warp};
-use product::{Factor, Matrix, Square, transform};
+use product::{Matrix, RightFactor, Square, transform};
 
 /// Bytes of a number.
 const BYTES: u32 = 8;
@@ -167,7 +167,7 @@ unsafe fn load<T: Tiles, const ROUNDS: usize>(
 /// They are written.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-unsafe fn factor(tiles: Shared, lane: u32) -> Factor {
+unsafe fn factor(tiles: Shared, lane: u32) -> RightFactor {
     let at = tiles.offset((lane / 4 * PITCH + lane % 4 * 2) * BYTES);
     let mut layers = [[[0.0; 4]; 2]; 2];
     unroll!(part < 4 => {
@@ -179,7 +179,7 @@ unsafe fn factor(tiles: Shared, lane: u32) -> Factor {
         layers[layer][half] = [[a, b], [c, d], [e, f], [g, h]].map(from_words);
     });
     let [re, im] = layers;
-    Factor { re, im }
+    RightFactor { re, im }
 }
 
 /// Writes a product back as a pair of tiles, of so many rows.
@@ -216,7 +216,7 @@ unsafe fn convolve(
     [first, second]: &[Matrix; 2],
     symbols: Shared,
     lane: u32,
-    points: Factor,
+    points: RightFactor,
 ) -> Square {
     // SAFETY: as the caller promises.
     unsafe {

@@ -12,7 +12,7 @@ const ROUNDS: usize = SIDE as usize;
 /// How a plane is cut into tiles, of which two side by side are a pair.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plane {
+pub struct PlaneTiling {
     /// Elements from one row of the grid to the next.
     pub pitch: i64,
     /// Rows and columns of the grid.
@@ -27,7 +27,7 @@ pub struct Plane {
     pub pairs: u32,
 }
 
-impl Plane {
+impl PlaneTiling {
     /// For steps that reach so far up, down, to the left and to the right: along an axis less than a tile together.
     #[must_use]
     pub const fn new(pitch: i64, extents: [u32; 2], [y, x]: [[u32; 2]; 2]) -> Self {
@@ -38,7 +38,7 @@ impl Plane {
     }
 }
 
-impl Tiles for Plane {
+impl Tiles for PlaneTiling {
     const ROUNDS: usize = ROUNDS;
     const ROWS: u32 = SIDE;
 
@@ -95,15 +95,15 @@ pub unsafe fn flashfft2d_f64(
     output: *mut f64,
     matrices: *const u32,
     symbols: *const u32,
-    plane: Plane,
+    plane: PlaneTiling,
 ) {
     // SAFETY: the launch is as this function's contract says.
-    unsafe { run::<Plane, ROUNDS>(input, output, matrices, 1, symbols, &plane) };
+    unsafe { run::<PlaneTiling, ROUNDS>(input, output, matrices, 1, symbols, &plane) };
 }
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const f64, *mut f64, *const u32, *const u32, Plane);
+pub type Parameters = (*const f64, *mut f64, *const u32, *const u32, PlaneTiling);
 
 /// The kernel.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -42,7 +42,7 @@ impl Matrix {
 /// The second factor of a product: 16 × 16 complex numbers, of which the first 8 and the last 8 columns are a product
 /// of the hardware each.
 #[derive(Clone, Copy)]
-pub(super) struct Factor {
+pub(super) struct RightFactor {
     pub re: [B; 2],
     pub im: [B; 2],
 }
@@ -59,9 +59,9 @@ impl Square {
     /// each columns 2t, 2t + 1, 2t + 8 and 2t + 9, and a factor needs four rows of two columns: so rows of a factor are
     /// in that order ([`super::row_of_slot`]).
     #[inline(always)]
-    pub(super) fn transposed(self) -> Factor {
+    pub(super) fn transposed(self) -> RightFactor {
         let turn = |[a, b]: [C; 2]| [[a[0], a[1], b[0], b[1]], [a[2], a[3], b[2], b[3]]];
-        Factor { re: turn(self.re), im: turn(self.im) }
+        RightFactor { re: turn(self.re), im: turn(self.im) }
     }
 
     /// Each number times a complex one, which `load` gives for each of this lane's 8.
@@ -93,7 +93,7 @@ impl Square {
 /// The whole warp calls it.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(super) unsafe fn transform<const BACK: bool>(matrix: &Matrix, x: Factor) -> Square {
+pub(super) unsafe fn transform<const BACK: bool>(matrix: &Matrix, x: RightFactor) -> Square {
     // SAFETY: as the caller promises.
     let [(re0, im0), (re1, im1)] = unsafe {
         [of_half::<BACK>(matrix, x.re[0], x.im[0]), of_half::<BACK>(matrix, x.re[1], x.im[1])]

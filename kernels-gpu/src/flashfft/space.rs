@@ -9,7 +9,7 @@
 //! | `slabs` | waves along x at all z | along z; times the symbol; back along x, back along z |
 //! | `planes_back` | waves along y at all x of a plane | back along y |
 
-use super::product::{Factor, Matrix, Square, transform};
+use super::product::{Matrix, RightFactor, Square, transform};
 use super::{BYTES, SIDE};
 use crate::element::{from_words, to_words};
 use crate::fault::{Fault, planted};
@@ -46,7 +46,7 @@ const fn place(z: u32, y: u32, x: u32) -> u32 {
 /// How a grid is cut into tiles, of which two side by side are a pair.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
+pub struct SpaceTiling {
     /// Elements from one row of the grid to the next, and from one plane.
     pub pitches: [i64; 2],
     /// Extents (z, y, x) of the grid.
@@ -61,7 +61,7 @@ pub struct Space {
     pub pairs: u32,
 }
 
-impl Space {
+impl SpaceTiling {
     /// For steps that reach so far before and behind a point, along an axis less than a tile together.
     #[must_use]
     pub const fn new([row, plane]: [i64; 2], extents: [u32; 3], [z, y, x]: [[u32; 2]; 3]) -> Self {
@@ -134,7 +134,7 @@ impl Place {
     /// They are written.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    unsafe fn factor(&self, at: impl Fn(u32, u32) -> u32) -> Factor {
+    unsafe fn factor(&self, at: impl Fn(u32, u32) -> u32) -> RightFactor {
         let (column, row) = (self.lane / 4, self.lane % 4 * 2);
         let mut layers = [[[0.0; 4]; 2]; 2];
         unroll!(number < 16 => {
@@ -146,7 +146,7 @@ impl Place {
             layers[layer][half][i] = from_words(unsafe { shared::load_v2(from) });
         });
         let [re, im] = layers;
-        Factor { re, im }
+        RightFactor { re, im }
     }
 
     /// Stores a product, whose rows and columns are those of `at`; columns side by side lie there side by side, too.
@@ -183,7 +183,7 @@ unsafe fn planes_there(
     matrix: &Matrix,
     place_of: Place,
     input: *const f64,
-    space: &Space,
+    space: &SpaceTiling,
     pair: u32,
 ) {
     let (row, column) = (place_of.lane / 4, place_of.lane % 4 * 2);
@@ -203,7 +203,7 @@ unsafe fn planes_there(
         let [re, im] = layers;
         // SAFETY: all lanes come here; no other warp has this plane.
         unsafe {
-            let waves = transform::<false>(matrix, Factor { re, im });
+            let waves = transform::<false>(matrix, RightFactor { re, im });
             let waves = transform::<false>(matrix, waves.transposed());
             place_of.store(waves, |wave_y, wave_x| place(z, wave_y, wave_x));
         }
@@ -249,7 +249,7 @@ unsafe fn planes_back(
     matrix: &Matrix,
     place_of: Place,
     output: *mut f64,
-    space: &Space,
+    space: &SpaceTiling,
     pair: u32,
 ) {
     let (row, column) = (place_of.lane / 4, place_of.lane % 4 * 2);
@@ -289,7 +289,7 @@ pub unsafe fn flashfft3d_f64(
     output: *mut f64,
     matrices: *const u32,
     symbols: *const u32,
-    space: Space,
+    space: SpaceTiling,
 ) {
     // SAFETY: in a kernel, with tables that never change; the input is what the launch before writes, the output what it
     // reads.
@@ -319,7 +319,7 @@ pub unsafe fn flashfft3d_f64(
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const f64, *mut f64, *const u32, *const u32, Space);
+pub type Parameters = (*const f64, *mut f64, *const u32, *const u32, SpaceTiling);
 
 /// The kernel.
 #[cfg(not(target_arch = "nvptx64"))]

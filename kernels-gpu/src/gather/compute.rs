@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warps that multiply: from the ring to global memory.
 
-use super::element::{Factor, Place};
+use super::element::{FactorType, StorePlace};
 use super::{Derived, Gather, STACK, STEP_WORDS, Segment, lead, least, tile};
 use crate::overlap;
 use crate::ring::Ring;
@@ -57,7 +57,7 @@ impl Table {
 /// # Safety
 /// One whole warp of the launch that the kernel's contract describes; `warp` of `warps`.
 #[inline(always)]
-pub(super) unsafe fn compute<E: Factor, const ROWS: u32, const HELD: usize>(
+pub(super) unsafe fn compute<E: FactorType, const ROWS: u32, const HELD: usize>(
     output: *mut u8,
     table: *const u32,
     launch: &Gather,
@@ -169,7 +169,11 @@ impl Window {
 /// # Safety
 /// The whole warp calls it.
 #[inline(always)]
-unsafe fn add<E: Factor>(step: Step, loaded: [[u32; 4]; GROUPS], sums: &mut [[f32; 4]; GROUPS]) {
+unsafe fn add<E: FactorType>(
+    step: Step,
+    loaded: [[u32; 4]; GROUPS],
+    sums: &mut [[f32; 4]; GROUPS],
+) {
     unroll!(i < GROUPS => {
         // SAFETY: all lanes execute it; the host's encoder orders the metadata.
         sums[i] = unsafe { E::product(step.a, step.metadata, loaded[i], sums[i]) }
@@ -198,7 +202,7 @@ impl<const HELD: usize> Lane<HELD> {
     /// # Safety
     /// The whole warp calls it, with a unit of the segment; the window's stages are filled.
     #[inline(always)]
-    unsafe fn unit<E: Factor, const ROWS: u32>(
+    unsafe fn unit<E: FactorType, const ROWS: u32>(
         &self,
         output: *mut u8,
         launch: &Gather,
@@ -243,7 +247,7 @@ impl<const HELD: usize> Lane<HELD> {
         let [_, ny, nx] = launch.extents;
         let (y, x) = (segment.y + y, segment.x + x + self.output);
         let start = launch.offset((segment.z + plane) as i32, y as i32, x as i32);
-        let mut place = Place {
+        let mut place = StorePlace {
             at: output.wrapping_offset(start * E::BYTES as isize),
             pitch: launch.derived.pitch_bytes as usize,
             rows: (ny - y) as i32,

@@ -7,7 +7,7 @@ use cuda_std::{global, math, matrix, mma};
 
 /// Where a lane stores the sums of a group of tiles.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct StorePlace {
     /// The lane's first output.
     pub at: *mut u8,
     /// Bytes from row to row.
@@ -18,7 +18,7 @@ pub(super) struct Place {
 }
 
 /// A type of factors.
-pub(super) trait Factor: Copy {
+pub(super) trait FactorType: Copy {
     /// Bytes of an element of the grid.
     const BYTES: u32;
 
@@ -34,14 +34,14 @@ pub(super) trait Factor: Copy {
     /// Stores what lies in the grid of a group of tiles of `ROWS` rows.
     ///
     /// # Safety
-    /// All 32 lanes execute it. The place is that of [`Factor::column`]; rows and columns that it has are
+    /// All 32 lanes execute it. The place is that of [`FactorType::column`]; rows and columns that it has are
     /// in the array, and no other lane's.
-    unsafe fn store<const ROWS: u32>(sum: [f32; 4], place: Place);
+    unsafe fn store<const ROWS: u32>(sum: [f32; 4], place: StorePlace);
 }
 
 macro_rules! of_16_bits {
     ($($ty:ident)*) => {$(
-        impl Factor for $ty {
+        impl FactorType for $ty {
             const BYTES: u32 = 2;
 
             /// After the transposition a quad has the outputs of a tile.
@@ -59,7 +59,7 @@ macro_rules! of_16_bits {
 
             /// Words of two outputs: neighbours in tiles of one row, below each other in tiles of two.
             #[inline(always)]
-            unsafe fn store<const ROWS: u32>(sum: [f32; 4], place: Place) {
+            unsafe fn store<const ROWS: u32>(sum: [f32; 4], place: StorePlace) {
                 let [keep, keep_next] = kept(place.columns);
                 // SAFETY: as the caller promises: rows of the sum are columns of the grid. A word whose
                 // second column is outside, where zeros must stay, has a zero there.
@@ -95,7 +95,7 @@ of_16_bits!(F16 Bf16);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tf32;
 
-impl Factor for Tf32 {
+impl FactorType for Tf32 {
     const BYTES: u32 = 4;
 
     /// A lane has outputs of two neighbouring tiles.
@@ -116,7 +116,7 @@ impl Factor for Tf32 {
 
     /// 8 lanes store 32 consecutive bytes.
     #[inline(always)]
-    unsafe fn store<const ROWS: u32>(sum: [f32; 4], place: Place) {
+    unsafe fn store<const ROWS: u32>(sum: [f32; 4], place: StorePlace) {
         let tile = 16 / ROWS as i32;
         // Rows 8 to 15 of the sum: the right half of a row, or the lower row.
         let (row, column) = if ROWS == 1 { (0, 8) } else { (1, 0) };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The producer warp: planes of a tile, with their halo, from global memory into the ring.
 
-use super::element::Factor;
+use super::element::FactorType;
 use super::{Derived, Gather, REACH, lead, least, tile};
-use crate::fill::{self, Rows};
+use crate::fill::{self, StageRows};
 use crate::overlap;
 use crate::ring::Ring;
 use cuda_std::thread;
@@ -13,7 +13,7 @@ use cuda_std::thread;
 /// # Safety
 /// One whole warp of the launch that the kernel's contract describes.
 #[inline(always)]
-pub(super) unsafe fn load<E: Factor, const ROWS: u32>(
+pub(super) unsafe fn load<E: FactorType, const ROWS: u32>(
     input: *const u8,
     launch: &Gather,
     mut ring: Ring,
@@ -34,7 +34,7 @@ pub(super) unsafe fn load<E: Factor, const ROWS: u32>(
         let [down, across] = segment.units;
         // In 1D a unit's last groups may lie behind the array.
         let groups = (nx - segment.x).next_multiple_of(8 * tile::<ROWS>()[1]);
-        let filled = Rows {
+        let filled = StageRows {
             count: down * rows + launch.halo_rows,
             bytes: (least(across * columns, groups) + 2 * REACH) * E::BYTES,
             start: lead(E::BYTES),

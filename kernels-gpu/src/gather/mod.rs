@@ -33,9 +33,9 @@ use cuda_mma::fragment::Element;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::Entry;
 use cuda_std::{kernel, shared, thread, warp};
-use element::{Factor, Tf32};
+use element::{FactorType, Tf32};
 #[cfg(not(target_arch = "nvptx64"))]
-use transform::gather::Tile;
+use transform::gather::OutputTile;
 
 /// Columns of the halo on either side: the largest radius.
 pub const REACH: u32 = 8;
@@ -195,7 +195,7 @@ impl Gather {
 
 /// The kernel for one type and tiles of `ROWS` rows.
 #[inline(always)]
-unsafe fn gather<E: Factor, const ROWS: u32, const MORE: bool>(
+unsafe fn gather<E: FactorType, const ROWS: u32, const MORE: bool>(
     input: *const u8,
     output: *mut u8,
     table: *const u32,
@@ -259,10 +259,10 @@ macro_rules! kernels {
     /// The kernel for a type, tiles and steps.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
-    pub fn kernel(element: Element, tile: Tile, steps: u32) -> Entry<Parameters> {
+    pub fn kernel(element: Element, tile: OutputTile, steps: u32) -> Entry<Parameters> {
         match (element, tile, MORE_STEPS.contains(&steps)) {
-            $((Element::$element, Tile::$tile, false) => Entry::of::<$name>(),)*
-            $((Element::$element, Tile::$tile, true) => Entry::of::<$more>(),)*
+            $((Element::$element, OutputTile::$tile, false) => Entry::of::<$name>(),)*
+            $((Element::$element, OutputTile::$tile, true) => Entry::of::<$more>(),)*
         }
     }
     };

@@ -2,7 +2,7 @@
 //! Boxes of points from a grid to one of f64 of its own, in which they are stepped, and back.
 
 use super::batch::divide;
-use super::complex::Part;
+use super::complex::ComplexPart;
 use crate::element::{Bf16, Element, F16, F32, F64};
 use crate::overlap;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -12,7 +12,7 @@ use cuda_std::{kernel, thread};
 /// Which box.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Box {
+pub struct BoxLaunch {
     /// Rows of a plane of it.
     pub rows: u32,
     /// Points of a row.
@@ -25,10 +25,13 @@ pub struct Box {
 
 #[inline(always)]
 #[track_caller]
-unsafe fn copy<A: Element, B: Element>(from: *const A::Stored, to: *mut B::Stored, points: &Box)
-where
-    A::Real: Part,
-    B::Real: Part,
+unsafe fn copy<A: Element, B: Element>(
+    from: *const A::Stored,
+    to: *mut B::Stored,
+    points: &BoxLaunch,
+) where
+    A::Real: ComplexPart,
+    B::Real: ComplexPart,
 {
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
@@ -58,7 +61,7 @@ macro_rules! kernels {
             /// Launch a block for each row of the box, of any number of threads. `from` and `to` point at its first
             /// point in different arrays, of which `points` has the pitches.
             #[kernel]
-            pub unsafe fn $out(from: *const $stored, to: *mut u64, points: Box) {
+            pub unsafe fn $out(from: *const $stored, to: *mut u64, points: BoxLaunch) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { copy::<$element, F64>(from, to, &points) };
             }
@@ -69,13 +72,13 @@ macro_rules! kernels {
             /// Launch a block for each row of the box, of any number of threads. `from` and `to` point at its first
             /// point in different arrays, of which `points` has the pitches.
             #[kernel]
-            pub unsafe fn $back(from: *const u64, to: *mut $stored, points: Box) {
+            pub unsafe fn $back(from: *const u64, to: *mut $stored, points: BoxLaunch) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { copy::<F64, $element>(from, to, &points) };
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            impl Kernels for $element {
+            impl BoxKernels for $element {
                 const OUT: Entry<Parameters<$stored, u64>> = Entry::of::<$out>();
                 const BACK: Entry<Parameters<u64, $stored>> = Entry::of::<$back>();
             }
@@ -85,7 +88,7 @@ macro_rules! kernels {
 
 /// The kernels of an element type.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Kernels: Element {
+pub trait BoxKernels: Element {
     /// To f64.
     const OUT: Entry<Parameters<Self::Stored, u64>>;
     /// From f64.
@@ -98,7 +101,7 @@ pub const COPY: Entry<Parameters<u64, u64>> = Entry::of::<spectral_box_f64>();
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters<A, B> = (*const A, *mut B, Box);
+pub type Parameters<A, B> = (*const A, *mut B, BoxLaunch);
 
 kernels! {
     spectral_box_f64, spectral_box_back_f64: F64, u64;

@@ -4,7 +4,7 @@
 // Indices, because iterators that are cut short keep arrays out of registers.
 #![allow(clippy::needless_range_loop)]
 
-use super::complex::{Complex, Part};
+use super::complex::{Complex, ComplexPart};
 use crate::unroll::unroll;
 use core::f64::consts::FRAC_1_SQRT_2;
 
@@ -13,7 +13,7 @@ use core::f64::consts::FRAC_1_SQRT_2;
 /// # Safety
 /// Only in a kernel.
 #[inline(always)]
-pub unsafe fn transform<P: Part, const R: usize>(x: &mut [Complex<P>; R]) {
+pub unsafe fn transform<P: ComplexPart, const R: usize>(x: &mut [Complex<P>; R]) {
     // SAFETY: as the caller promises.
     unsafe {
         match R {
@@ -41,12 +41,12 @@ pub unsafe fn transform<P: Part, const R: usize>(x: &mut [Complex<P>; R]) {
 }
 
 #[inline(always)]
-fn two<P: Part>(a: Complex<P>, b: Complex<P>) -> (Complex<P>, Complex<P>) {
+fn two<P: ComplexPart>(a: Complex<P>, b: Complex<P>) -> (Complex<P>, Complex<P>) {
     (a.plus(b), a.minus(b))
 }
 
 #[inline(always)]
-fn four<P: Part>([a, b, c, d]: [Complex<P>; 4]) -> [Complex<P>; 4] {
+fn four<P: ComplexPart>([a, b, c, d]: [Complex<P>; 4]) -> [Complex<P>; 4] {
     let ((ac, a_c), (bd, b_d)) = (two(a, c), two(b, d));
     let b_d = b_d.turned();
     [ac.plus(bd), a_c.plus(b_d), ac.minus(bd), a_c.minus(b_d)]
@@ -80,7 +80,7 @@ const fn turn(radix: usize, n: usize) -> (f64, f64) {
 /// Of an odd number R = 2H + 1 of values: sums and differences of `x[j]` and `x[R − j]` are multiplied by cosines and
 /// sines.
 #[inline(always)]
-unsafe fn odd<P: Part, const R: usize, const H: usize>(x: &mut [Complex<P>; R]) {
+unsafe fn odd<P: ComplexPart, const R: usize, const H: usize>(x: &mut [Complex<P>; R]) {
     let first = x[0];
     let (mut sums, mut differences) = ([Complex::ZERO; H], [Complex::ZERO; H]);
     unroll!(j < H => (sums[j], differences[j]) = two(x[j + 1], x[R - 1 - j]));

@@ -3,9 +3,9 @@
 //! transformed back, in place; or one of the two only.
 
 use super::batch::divide;
-use super::complex::{Complex, Part, Scale};
+use super::complex::{Complex, ComplexPart, Scale};
 use super::divisor::{Divisor, reciprocal};
-use super::line::{Lines, Stages, pitch};
+use super::line::{SharedLines, Stages, pitch};
 use super::{NEGATIVE, NOTHING, of_spectra, stage, to_spectra};
 use crate::overlap;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -15,7 +15,7 @@ use cuda_std::{global, kernel, shared, thread};
 /// Which columns.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Columns {
+pub struct ColumnsLaunch {
     /// Where the values of the torus that come after those that are read are from: a word for each.
     pub images: *const u32,
     /// By what waves are multiplied: for each column those of its places, real numbers or complex ones.
@@ -61,7 +61,7 @@ pub const REAL: u32 = 4;
 /// Waves are multiplied by complex numbers, between both.
 pub const COMPLEX: u32 = 8;
 
-impl Columns {
+impl ColumnsLaunch {
     /// Blocks of a plane.
     #[inline(always)]
     #[must_use]
@@ -79,7 +79,12 @@ pub const fn shared_bytes(width: u32, length: u32, bytes: u32) -> u32 {
 
 #[inline(always)]
 #[track_caller]
-unsafe fn columns<P: Part>(from: *const u8, to: *mut u8, stages: &Stages, columns: &Columns) {
+unsafe fn columns<P: ComplexPart>(
+    from: *const u8,
+    to: *mut u8,
+    stages: &Stages,
+    columns: &ColumnsLaunch,
+) {
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
         overlap::wait_for_previous();
@@ -95,7 +100,7 @@ unsafe fn columns<P: Part>(from: *const u8, to: *mut u8, stages: &Stages, column
         let stages = &Stages { shift: if columns.share.step > 1 { part } else { 0 }, ..*stages };
         let count = Divisor::with(width, reciprocal(width));
         let pitch = pitch(stages.length, columns.width, P::SWIZZLE);
-        let lines = Lines { data: shared::dynamic(), count, pitch };
+        let lines = SharedLines { data: shared::dynamic(), count, pitch };
         // Of a value of the block that of the column.
         let whole = |value: u32| part * columns.share.apart + value * columns.share.step;
         let index = |line: u32, value: u32| {
@@ -158,19 +163,19 @@ macro_rules! kernels {
             /// Columns of spectra `from`, to spectra `to`, which may be the same.
             ///
             /// # Safety
-            /// Launch a block of any number of threads for each part of each [`Columns::across`] of each plane, with
+            /// Launch a block of any number of threads for each part of each [`ColumnsLaunch::across`] of each plane, with
             /// [`shared_bytes`] of dynamic shared memory. `from` has what is read and `to` what is written, aligned to 16
             /// bytes; they are the same only if all that is read is, or if a block has whole columns. `columns` has an
             /// image for each value of a column that is not read, and the factors of all columns of all planes, if waves
             /// are multiplied, between a transform there and one back; `stages` are tables for the length of a part.
             #[kernel(registers = $registers)]
-            pub unsafe fn $name(from: *const u8, to: *mut u8, stages: Stages, columns: Columns) {
+            pub unsafe fn $name(from: *const u8, to: *mut u8, stages: Stages, columns: ColumnsLaunch) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { self::columns::<$part>(from, to, &stages, &columns) };
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            impl Kernels for $part {
+            impl ColumnKernels for $part {
                 const COLUMNS: Entry<Parameters> = Entry::of::<$name>();
             }
         )*
@@ -179,14 +184,14 @@ macro_rules! kernels {
 
 /// The kernel of a type of transforms.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Kernels: Part {
+pub trait ColumnKernels: ComplexPart {
     /// Columns there, multiplied, and back.
     const COLUMNS: Entry<Parameters>;
 }
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u8, *mut u8, Stages, Columns);
+pub type Parameters = (*const u8, *mut u8, Stages, ColumnsLaunch);
 
 kernels! {
     spectral_columns_f64: f64, 80;

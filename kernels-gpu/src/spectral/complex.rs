@@ -7,7 +7,7 @@ use cuda_std::global;
 use cuda_std::shared::{self, Shared};
 
 /// What real and imaginary parts are.
-pub trait Part: Real + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Self> {
+pub trait ComplexPart: Real + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Self> {
     /// Bits of a place in a line that a swizzle mixes: as many complex numbers as 128 bytes have.
     const SWIZZLE: u32;
 
@@ -42,7 +42,7 @@ pub trait Part: Real + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Se
     unsafe fn store_global(at: *mut u8, pair: [Self; 2]);
 }
 
-impl Part for f64 {
+impl ComplexPart for f64 {
     const SWIZZLE: u32 = 3;
 
     #[inline(always)]
@@ -88,7 +88,7 @@ impl Part for f64 {
     }
 }
 
-impl Part for f32 {
+impl ComplexPart for f32 {
     const SWIZZLE: u32 = 4;
 
     #[inline(always)]
@@ -139,7 +139,7 @@ pub struct Complex<P> {
     pub im: P,
 }
 
-impl<P: Part> Complex<P> {
+impl<P: ComplexPart> Complex<P> {
     /// 0.
     pub const ZERO: Self = Self { re: P::ZERO, im: P::ZERO };
 
@@ -225,7 +225,7 @@ impl<P: Part> Complex<P> {
 }
 
 /// What waves are multiplied by.
-pub trait Factor<P>: Copy {
+pub trait WaveFactor<P>: Copy {
     /// 0.
     const NONE: Self;
     /// So many are asked for before the values that they belong to.
@@ -242,7 +242,7 @@ pub trait Factor<P>: Copy {
 #[derive(Clone, Copy)]
 pub struct Scale<P>(pub P);
 
-impl<P: Part> Factor<P> for Scale<P> {
+impl<P: ComplexPart> WaveFactor<P> for Scale<P> {
     const NONE: Self = Self(P::ZERO);
     const AHEAD: usize = 8;
 
@@ -253,7 +253,7 @@ impl<P: Part> Factor<P> for Scale<P> {
     }
 }
 
-impl<P: Part> Factor<P> for Complex<P> {
+impl<P: ComplexPart> WaveFactor<P> for Complex<P> {
     const NONE: Self = Self::ZERO;
     const AHEAD: usize = 0;
 

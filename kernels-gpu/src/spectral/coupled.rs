@@ -9,7 +9,7 @@
 use super::batch::divide;
 use super::complex::Complex;
 use super::divisor::{Divisor, reciprocal};
-use super::double::{self, Double, Number, Turned};
+use super::double::{self, ComplexDouble, Double, MatrixElement};
 use super::{NOTHING, line, of_spectra, to_spectra};
 use crate::element::Real;
 use crate::overlap;
@@ -120,7 +120,7 @@ impl Matrix {
     /// In bounds, written, waited for.
     #[inline(always)]
     #[track_caller]
-    unsafe fn get<N: Number>(&self, row: u32, column: u32, wave: u32) -> N {
+    unsafe fn get<N: MatrixElement>(&self, row: u32, column: u32, wave: u32) -> N {
         let place = self.place(row * self.columns.by() + column, wave);
         // SAFETY: as the caller promises.
         unsafe { N::load(place, self.apart()) }
@@ -130,14 +130,14 @@ impl Matrix {
     /// In bounds; nobody else accesses it at the same time.
     #[inline(always)]
     #[track_caller]
-    unsafe fn put<N: Number>(&self, entry: u32, wave: u32, number: N) {
+    unsafe fn put<N: MatrixElement>(&self, entry: u32, wave: u32, number: N) {
         // SAFETY: as the caller promises.
         unsafe { number.store(self.place(entry, wave), self.apart()) };
     }
 
     /// The one after this, of as many entries.
     #[inline(always)]
-    fn next<N: Number>(&self) -> Self {
+    fn next<N: MatrixElement>(&self) -> Self {
         Self { data: self.data.offset(N::PARTS * self.apart()), ..*self }
     }
 }
@@ -161,7 +161,7 @@ unsafe fn each(entries: u32, shift: u32, body: impl Fn(u32, u32)) {
 /// `a` and `b` are written and waited for; nobody else accesses `out`.
 #[inline(always)]
 #[track_caller]
-unsafe fn product<N: Number>(
+unsafe fn product<N: MatrixElement>(
     a: &Matrix,
     b: &Matrix,
     out: &Matrix,
@@ -213,7 +213,7 @@ impl Tile {
 
 #[inline(always)]
 #[track_caller]
-unsafe fn multiply<N: Number>(spectra: *mut u8, of: &Coupled) {
+unsafe fn multiply<N: MatrixElement>(spectra: *mut u8, of: &Coupled) {
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
         overlap::wait_for_previous();
@@ -271,7 +271,7 @@ unsafe fn multiply<N: Number>(spectra: *mut u8, of: &Coupled) {
                 let mut all = N::ZERO;
                 while tap < end {
                     let at = of.taps.wrapping_add(TAP * tap as usize);
-                    let mut part = Turned::weight(at);
+                    let mut part = ComplexDouble::weight(at);
                     let [to_z, to_y, to_x, _] = global::load_v4(at.wrapping_add(TAP / 2));
                     if to_z != 0 {
                         part = part.at(of_z, lz, tile.z, to_z);
@@ -401,7 +401,7 @@ const ROOT: usize = 2 * double::BYTES as usize / 4;
 #[track_caller]
 unsafe fn load_pair(at: Shared) -> [f64; 2] {
     // SAFETY: as the caller promises.
-    unsafe { <f64 as super::complex::Part>::load_pair(at) }
+    unsafe { <f64 as super::complex::ComplexPart>::load_pair(at) }
 }
 
 /// Puts a complex number into shared memory.
@@ -412,7 +412,7 @@ unsafe fn load_pair(at: Shared) -> [f64; 2] {
 #[track_caller]
 unsafe fn store_pair(at: Shared, pair: [f64; 2]) {
     // SAFETY: as the caller promises.
-    unsafe { <f64 as super::complex::Part>::store_pair(at, pair) };
+    unsafe { <f64 as super::complex::ComplexPart>::store_pair(at, pair) };
 }
 
 /// Puts a number into global memory.
@@ -447,7 +447,7 @@ macro_rules! kernels {
 
 kernels! {
     spectral_coupled_real: Double, 48;
-    spectral_coupled_complex: Turned, 56;
+    spectral_coupled_complex: ComplexDouble, 56;
 }
 
 /// Parameters, in order.

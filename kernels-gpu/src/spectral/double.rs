@@ -89,12 +89,12 @@ impl Double {
 
 /// A complex one.
 #[derive(Clone, Copy)]
-pub struct Turned {
+pub struct ComplexDouble {
     re: Double,
     im: Double,
 }
 
-impl Turned {
+impl ComplexDouble {
     /// A real one in a table.
     ///
     /// # Safety
@@ -150,7 +150,7 @@ unsafe fn load_words(at: *const u32) -> [u32; 4] {
 }
 
 /// What matrices consist of: real or complex numbers.
-pub trait Number: Copy {
+pub trait MatrixElement: Copy {
     /// 0.
     const ZERO: Self;
     /// 1.
@@ -171,7 +171,7 @@ pub trait Number: Copy {
     fn without_faded(self) -> Self;
 
     /// Of a complex number, whose imaginary part is left out where numbers are real: it is nothing then in all sums.
-    fn of(number: Turned) -> Self;
+    fn of(number: ComplexDouble) -> Self;
 
     /// One in shared memory, whose parts lie so many bytes apart.
     ///
@@ -200,7 +200,7 @@ fn absolute(value: f64) -> f64 {
     if value < 0.0 { -value } else { value }
 }
 
-impl Number for Double {
+impl MatrixElement for Double {
     const ZERO: Self = Self::ZERO;
     const ONE: Self = Self::ONE;
     const PARTS: u32 = 1;
@@ -222,7 +222,7 @@ impl Number for Double {
     }
 
     #[inline(always)]
-    fn of(number: Turned) -> Self {
+    fn of(number: ComplexDouble) -> Self {
         number.re
     }
 
@@ -252,7 +252,7 @@ impl Number for Double {
     }
 }
 
-impl Number for Turned {
+impl MatrixElement for ComplexDouble {
     const ZERO: Self = Self { re: Double::ZERO, im: Double::ZERO };
     const ONE: Self = Self { re: Double::ONE, im: Double::ZERO };
     const PARTS: u32 = 2;
@@ -274,7 +274,7 @@ impl Number for Turned {
     }
 
     #[inline(always)]
-    fn of(number: Turned) -> Self {
+    fn of(number: ComplexDouble) -> Self {
         number
     }
 
@@ -282,7 +282,9 @@ impl Number for Turned {
     #[track_caller]
     unsafe fn load(at: Shared, apart: u32) -> Self {
         // SAFETY: as the caller promises.
-        unsafe { Self { re: Number::load(at, 0), im: Number::load(at.offset(apart), 0) } }
+        unsafe {
+            Self { re: MatrixElement::load(at, 0), im: MatrixElement::load(at.offset(apart), 0) }
+        }
     }
 
     #[inline(always)]

@@ -2,12 +2,12 @@
 //! Real values of a torus row, two as one complex value: the pairs of waves of their transform.
 
 use super::batch::each_of;
-use super::complex::{Complex, Part};
+use super::complex::{Complex, ComplexPart};
 use super::{Halves, of_table, pair_of};
 
 /// A pair of waves k and M − k.
 #[derive(Clone, Copy)]
-pub struct Pair<P> {
+pub struct WavePair<P> {
     /// Which one.
     pub number: u32,
     /// Their places.
@@ -25,12 +25,12 @@ pub struct Pair<P> {
 /// Only in a kernel; the tables have as many pairs. Any thread may fetch and put.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn each_pair<P: Part, T: Copy, const UNDER_WAY: usize>(
+pub unsafe fn each_pair<P: ComplexPart, T: Copy, const UNDER_WAY: usize>(
     halves: &Halves,
     count: u32,
     none: T,
     fetch: impl Fn(u32, [u32; 2]) -> T,
-    put: impl Fn(Pair<P>, T),
+    put: impl Fn(WavePair<P>, T),
 ) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -39,7 +39,7 @@ pub unsafe fn each_pair<P: Part, T: Copy, const UNDER_WAY: usize>(
             (places, of_table(halves.turns, pair), fetch(pair, places))
         };
         let put = |pair: u32, (places, turn, fetched)| {
-            put(Pair { number: pair, places, turn, own: pair == 0 }, fetched);
+            put(WavePair { number: pair, places, turn, own: pair == 0 }, fetched);
         };
         each_of::<_, UNDER_WAY>(count, ([0; 2], Complex::ZERO, none), fetch, put);
     }

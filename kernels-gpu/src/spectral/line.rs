@@ -10,7 +10,7 @@
 //! **In two parts**: the first stages of a long line, whose spans are multiples of some number, work on each value of as many, the
 //! others on as many values side by side. So each part is a transform of shorter lines, with twiddles of the long one.
 
-use super::complex::{Complex, Part};
+use super::complex::{Complex, ComplexPart};
 use super::divisor::Divisor;
 use crate::fault::{Fault, planted};
 use cuda_std::shared::Shared;
@@ -39,7 +39,7 @@ pub struct Stages {
 
 /// Lines of a block, one after the other in shared memory.
 #[derive(Clone, Copy)]
-pub struct Lines {
+pub struct SharedLines {
     /// The first value of the first one.
     pub data: Shared,
     /// How many.
@@ -59,7 +59,7 @@ pub const fn pitch(values: u32, lines: u32, swizzle: u32) -> u32 {
 
 /// Where a value of a line lies: neighbours in other banks, and values a power of two apart, too.
 #[inline(always)]
-pub fn place<P: Part>(lines: Lines, line: u32, value: u32) -> Shared {
+pub fn place<P: ComplexPart>(lines: SharedLines, line: u32, value: u32) -> Shared {
     let higher = value >> P::SWIZZLE;
     let mixed = value ^ ((higher ^ higher >> P::SWIZZLE) & ((1 << P::SWIZZLE) - 1));
     lines.data.offset((line * lines.pitch + mixed) * Complex::<P>::BYTES)
@@ -69,7 +69,7 @@ pub fn place<P: Part>(lines: Lines, line: u32, value: u32) -> Shared {
 /// In bounds, written, waited for.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn load<P: Part>(lines: Lines, line: u32, value: u32) -> Complex<P> {
+pub unsafe fn load<P: ComplexPart>(lines: SharedLines, line: u32, value: u32) -> Complex<P> {
     // SAFETY: as the caller promises.
     Complex::of(unsafe { P::load_pair(place::<P>(lines, line, value)) })
 }
@@ -78,7 +78,7 @@ pub unsafe fn load<P: Part>(lines: Lines, line: u32, value: u32) -> Complex<P> {
 /// In bounds; nobody else accesses it at the same time.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn store<P: Part>(lines: Lines, line: u32, value: u32, number: Complex<P>) {
+pub unsafe fn store<P: ComplexPart>(lines: SharedLines, line: u32, value: u32, number: Complex<P>) {
     // SAFETY: as the caller promises.
     unsafe { P::store_pair(place::<P>(lines, line, value), [number.re, number.im]) };
 }

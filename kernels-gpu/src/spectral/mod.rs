@@ -21,7 +21,7 @@
 //! f32 for all others.
 
 use crate::element::{Element, Real};
-use complex::{Complex, Part};
+use complex::{Complex, ComplexPart};
 use cuda_std::global;
 
 mod batch;
@@ -77,7 +77,7 @@ pub struct Lift {
 impl Lift {
     /// At the first point of a row, and from one point of it to the next.
     #[inline(always)]
-    fn of_row<P: Part>(&self, z: u32, y: u32) -> (P, P) {
+    fn of_row<P: ComplexPart>(&self, z: u32, y: u32) -> (P, P) {
         let at = |place: u32| P::of(self.first + self.slope * f64::from(place + 1));
         match self.axis {
             0 => (at(z), P::ZERO),
@@ -97,7 +97,7 @@ struct Row<E: Element> {
 
 impl<E: Element> Row<E>
 where
-    E::Real: Part,
+    E::Real: ComplexPart,
 {
     /// What is taken off a point's value.
     ///
@@ -162,7 +162,7 @@ struct Output<E: Element> {
 
 impl<E: Element> Output<E>
 where
-    E::Real: Part,
+    E::Real: ComplexPart,
 {
     /// With what was taken off, and what is added.
     ///
@@ -207,7 +207,7 @@ where
 /// # Safety
 /// Only in a kernel.
 #[inline(always)]
-unsafe fn split<P: Part>(a: Complex<P>, b: Complex<P>, w: Complex<P>) -> [Complex<P>; 2] {
+unsafe fn split<P: ComplexPart>(a: Complex<P>, b: Complex<P>, w: Complex<P>) -> [Complex<P>; 2] {
     let half = P::of(0.5);
     // SAFETY: as the caller promises.
     unsafe {
@@ -224,7 +224,7 @@ unsafe fn split<P: Part>(a: Complex<P>, b: Complex<P>, w: Complex<P>) -> [Comple
 /// # Safety
 /// Only in a kernel.
 #[inline(always)]
-unsafe fn join<P: Part>(a: Complex<P>, b: Complex<P>, w: Complex<P>) -> [Complex<P>; 2] {
+unsafe fn join<P: ComplexPart>(a: Complex<P>, b: Complex<P>, w: Complex<P>) -> [Complex<P>; 2] {
     let half = P::of(0.5);
     // SAFETY: as the caller promises.
     unsafe {
@@ -242,7 +242,7 @@ unsafe fn join<P: Part>(a: Complex<P>, b: Complex<P>, w: Complex<P>) -> [Complex
 /// It has one there.
 #[inline(always)]
 #[track_caller]
-unsafe fn of_table<P: Part>(table: *const u8, index: u32) -> Complex<P> {
+unsafe fn of_table<P: ComplexPart>(table: *const u8, index: u32) -> Complex<P> {
     let at = table.wrapping_add(index as usize * Complex::<P>::BYTES as usize);
     // SAFETY: as the caller promises.
     Complex::of(unsafe { P::load_global(at) })
@@ -254,7 +254,7 @@ unsafe fn of_table<P: Part>(table: *const u8, index: u32) -> Complex<P> {
 /// It lies in them, and nobody writes it.
 #[inline(always)]
 #[track_caller]
-unsafe fn of_spectra<P: Part>(spectra: *const u8, index: usize) -> Complex<P> {
+unsafe fn of_spectra<P: ComplexPart>(spectra: *const u8, index: usize) -> Complex<P> {
     let at = spectra.wrapping_add(index * Complex::<P>::BYTES as usize);
     // SAFETY: as the caller promises.
     Complex::of(unsafe { P::load_global(at) })
@@ -266,7 +266,7 @@ unsafe fn of_spectra<P: Part>(spectra: *const u8, index: usize) -> Complex<P> {
 /// It lies in them, and nobody else accesses it.
 #[inline(always)]
 #[track_caller]
-unsafe fn to_spectra<P: Part>(spectra: *mut u8, index: usize, number: Complex<P>) {
+unsafe fn to_spectra<P: ComplexPart>(spectra: *mut u8, index: usize, number: Complex<P>) {
     let at = spectra.wrapping_add(index * Complex::<P>::BYTES as usize);
     // SAFETY: as the caller promises.
     unsafe { P::store_global(at, [number.re, number.im]) };

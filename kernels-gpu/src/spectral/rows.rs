@@ -2,10 +2,10 @@
 //! Rows of a grid to spectra, and back: a block for each row.
 
 use super::batch::divide;
-use super::complex::{Complex, Part};
+use super::complex::{Complex, ComplexPart};
 use super::divisor::Divisor;
-use super::halves::{Pair, each_pair};
-use super::line::{Lines, Stages, load, pitch, store, wait};
+use super::halves::{WavePair, each_pair};
+use super::line::{SharedLines, Stages, load, pitch, store, wait};
 use super::stage::{self, Stage};
 use super::{
     Halves, Lift, NOTHING, Output, Row, columns_of, join, of_spectra, pair_of, split, to_spectra,
@@ -19,7 +19,7 @@ use cuda_std::{global, kernel, shared, thread};
 /// Which rows.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Rows {
+pub struct RowsLaunch {
     /// Where the points of the torus that come after those of the grid are from: a word for each.
     pub images: *const u32,
     /// What is added to each value that comes back, with the grid's pitches, in the type of the transforms; null for nothing.
@@ -49,7 +49,7 @@ pub const fn shared_bytes(half: u32, bytes: u32) -> u32 {
 
 /// The row of a block: z and y, where it begins in the grid, and in the spectra.
 #[inline(always)]
-fn own(rows: &Rows, block: u32) -> ([u32; 2], usize, usize) {
+fn own(rows: &RowsLaunch, block: u32) -> ([u32; 2], usize, usize) {
     // SAFETY: a launch has a block for each row.
     let (z, y) = unsafe { divide(block, rows.rows) };
     let grid = (z as usize * rows.plane_rows as usize + y as usize) * rows.pitch as usize;
@@ -62,10 +62,10 @@ fn own(rows: &Rows, block: u32) -> ([u32; 2], usize, usize) {
 /// # Safety
 /// The launch gives as much.
 #[inline(always)]
-pub(super) unsafe fn line<P: Part>(half: u32) -> Lines {
+pub(super) unsafe fn line<P: ComplexPart>(half: u32) -> SharedLines {
     // SAFETY: as the caller promises.
     let data = unsafe { shared::dynamic() };
-    Lines { data, count: Divisor::with(1, 0), pitch: pitch(half + 1, 1, P::SWIZZLE) }
+    SharedLines { data, count: Divisor::with(1, 0), pitch: pitch(half + 1, 1, P::SWIZZLE) }
 }
 
 #[inline(always)]
@@ -75,9 +75,9 @@ unsafe fn there<E: Element>(
     spectra: *mut u8,
     stages: &Stages,
     pairs: &Halves,
-    rows: &Rows,
+    rows: &RowsLaunch,
 ) where
-    E::Real: Part,
+    E::Real: ComplexPart,
 {
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
@@ -104,7 +104,8 @@ unsafe fn there<E: Element>(
             }
         };
         stage::there(lines, stages, 0, fetch);
-        let put = |Pair { number, places: [first, second], turn, own }: Pair<E::Real>, ()| {
+        let put = |WavePair { number, places: [first, second], turn, own }: WavePair<E::Real>,
+                   ()| {
             let a = load(lines, 0, first);
             let b = if own { a } else { load(lines, 0, second) };
             let [a, b] = split(a, b, turn);
@@ -125,9 +126,9 @@ unsafe fn back<E: Element>(
     output: *mut E::Stored,
     stages: &Stages,
     pairs: &Halves,
-    rows: &Rows,
+    rows: &RowsLaunch,
 ) where
-    E::Real: Part,
+    E::Real: ComplexPart,
 {
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
@@ -145,7 +146,7 @@ unsafe fn back<E: Element>(
             let alone = if first == second { a } else { Complex::ZERO };
             [a, if b == NOTHING { alone } else { of(b) }]
         };
-        let put = |Pair { places: [first, second], turn, own, .. }, [a, b]: [_; 2]| {
+        let put = |WavePair { places: [first, second], turn, own, .. }, [a, b]: [_; 2]| {
             let [a, b] = join(a, b, turn);
             store(lines, 0, first, a);
             if !own {
@@ -192,7 +193,7 @@ macro_rules! kernels {
                 spectra: *mut u8,
                 stages: Stages,
                 pairs: Halves,
-                rows: Rows,
+                rows: RowsLaunch,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { there::<$element>(input, spectra, &stages, &pairs, &rows) };
@@ -212,16 +213,16 @@ macro_rules! kernels {
                 output: *mut $stored,
                 stages: Stages,
                 pairs: Halves,
-                rows: Rows,
+                rows: RowsLaunch,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { back::<$element>(spectra, output, &stages, &pairs, &rows) };
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            impl Kernels for $element {
-                const THERE: Entry<There<$stored>> = Entry::of::<$there>();
-                const BACK: Entry<Back<$stored>> = Entry::of::<$back>();
+            impl RowKernels for $element {
+                const THERE: Entry<ForwardParameters<$stored>> = Entry::of::<$there>();
+                const BACK: Entry<InverseParameters<$stored>> = Entry::of::<$back>();
             }
         )*
     };
@@ -229,20 +230,20 @@ macro_rules! kernels {
 
 /// The kernels of an element type.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Kernels: Element {
+pub trait RowKernels: Element {
     /// Rows to spectra.
-    const THERE: Entry<There<Self::Stored>>;
+    const THERE: Entry<ForwardParameters<Self::Stored>>;
     /// Spectra to rows.
-    const BACK: Entry<Back<Self::Stored>>;
+    const BACK: Entry<InverseParameters<Self::Stored>>;
 }
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type There<S> = (*const S, *mut u8, Stages, Halves, Rows);
+pub type ForwardParameters<S> = (*const S, *mut u8, Stages, Halves, RowsLaunch);
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Back<S> = (*const u8, *mut S, Stages, Halves, Rows);
+pub type InverseParameters<S> = (*const u8, *mut S, Stages, Halves, RowsLaunch);
 
 kernels! {
     spectral_rows_f64, spectral_rows_back_f64: F64, u64, 96;

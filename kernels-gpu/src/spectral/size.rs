@@ -12,7 +12,7 @@ use cuda_std::{kernel, shared, thread};
 /// Which grid.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Sizes {
+pub struct SizesLaunch {
     /// Points of a row.
     pub points: u32,
     /// Rows of a plane.
@@ -40,7 +40,7 @@ pub const SHARED_BYTES: u32 = 2 * f64::BYTES * THREADS;
 /// (0, 0, 0) of an array laid out as in [`crate::layout`], of which `sizes` has the extents; `out` has room for two f64s of each
 /// block, aligned to 8 bytes.
 #[kernel]
-pub unsafe fn spectral_size_f64(input: *const u64, out: *mut u8, sizes: Sizes) {
+pub unsafe fn spectral_size_f64(input: *const u64, out: *mut u8, sizes: SizesLaunch) {
     // SAFETY: the launch is as this function's contract says.
     unsafe {
         overlap::wait_for_previous();
@@ -99,7 +99,7 @@ fn larger(a: f64, b: f64) -> f64 {
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u64, *mut u8, Sizes);
+pub type Parameters = (*const u64, *mut u8, SizesLaunch);
 
 /// The kernel.
 #[cfg(not(target_arch = "nvptx64"))]

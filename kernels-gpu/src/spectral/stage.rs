@@ -9,9 +9,9 @@
 
 use super::batch::each;
 use super::butterfly;
-use super::complex::{Complex, Factor, Part};
+use super::complex::{Complex, ComplexPart, WaveFactor};
 use super::divisor::Divisor;
-use super::line::{Lines, STAGE, Stages, load, store, wait};
+use super::line::{STAGE, SharedLines, Stages, load, store, wait};
 use crate::unroll::unroll;
 use core::marker::PhantomData;
 use cuda_std::{global, thread};
@@ -41,8 +41,8 @@ macro_rules! of_radix {
 /// All threads of the block come here; the lines lie in shared memory. Any thread may fetch a value.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn there<P: Part>(
-    lines: Lines,
+pub unsafe fn there<P: ComplexPart>(
+    lines: SharedLines,
     stages: &Stages,
     left: u32,
     fetch: impl Fn(u32, u32) -> Complex<P>,
@@ -75,7 +75,7 @@ pub unsafe fn there<P: Part>(
 /// As [`there`]; the lines have been waited for. Any thread may put a value.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn leave_there<P: Part>(
+pub unsafe fn leave_there<P: ComplexPart>(
     stages: &Stages,
     last: Stage<P>,
     put: impl Fn(u32, u32, Complex<P>),
@@ -96,8 +96,8 @@ pub unsafe fn leave_there<P: Part>(
 /// As [`there`].
 #[inline(always)]
 #[track_caller]
-pub unsafe fn enter_back<P: Part>(
-    lines: Lines,
+pub unsafe fn enter_back<P: ComplexPart>(
+    lines: SharedLines,
     stages: &Stages,
     fetch: impl Fn(u32, u32) -> Complex<P>,
 ) -> Stage<P> {
@@ -121,7 +121,7 @@ pub unsafe fn enter_back<P: Part>(
 /// As [`leave_there`].
 #[inline(always)]
 #[track_caller]
-pub unsafe fn back<P: Part>(
+pub unsafe fn back<P: ComplexPart>(
     stages: &Stages,
     left: u32,
     first: Stage<P>,
@@ -153,7 +153,11 @@ pub unsafe fn back<P: Part>(
 /// As [`there`].
 #[inline(always)]
 #[track_caller]
-unsafe fn fill<P: Part>(lines: Lines, stages: &Stages, fetch: impl Fn(u32, u32) -> Complex<P>) {
+unsafe fn fill<P: ComplexPart>(
+    lines: SharedLines,
+    stages: &Stages,
+    fetch: impl Fn(u32, u32) -> Complex<P>,
+) {
     let fetch = |turn: u32| {
         let (value, line) = lines.count.split(turn);
         fetch(line, value)
@@ -176,7 +180,11 @@ unsafe fn fill<P: Part>(lines: Lines, stages: &Stages, fetch: impl Fn(u32, u32) 
 /// As [`leave_there`].
 #[inline(always)]
 #[track_caller]
-unsafe fn drain<P: Part>(lines: Lines, stages: &Stages, put: impl Fn(u32, u32, Complex<P>)) {
+unsafe fn drain<P: ComplexPart>(
+    lines: SharedLines,
+    stages: &Stages,
+    put: impl Fn(u32, u32, Complex<P>),
+) {
     let fetch = |turn: u32| {
         let (value, line) = lines.count.split(turn);
         // SAFETY: as the caller promises.
@@ -197,7 +205,7 @@ unsafe fn drain<P: Part>(lines: Lines, stages: &Stages, put: impl Fn(u32, u32, C
 /// As [`there`]; the lines have been waited for.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn turn<P: Part, F: Factor<P>>(
+pub unsafe fn turn<P: ComplexPart, F: WaveFactor<P>>(
     stages: &Stages,
     last: Stage<P>,
     factor: impl Fn(u32, u32) -> F,
@@ -215,7 +223,7 @@ pub unsafe fn turn<P: Part, F: Factor<P>>(
 /// wait for each other.
 #[derive(Clone, Copy)]
 pub struct Stage<P> {
-    lines: Lines,
+    lines: SharedLines,
     radix: u32,
     /// Values between those of a butterfly.
     span: Divisor,
@@ -228,14 +236,14 @@ pub struct Stage<P> {
     part: PhantomData<P>,
 }
 
-impl<P: Part> Stage<P> {
+impl<P: ComplexPart> Stage<P> {
     /// One of a table; of numbers beyond it the last one.
     ///
     /// # Safety
     /// Only in a kernel; the table has a stage.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn of(lines: Lines, stages: &Stages, number: u32) -> Self {
+    pub unsafe fn of(lines: SharedLines, stages: &Stages, number: u32) -> Self {
         let number = if number < stages.count { number } else { stages.count - 1 };
         let at = stages.stages.wrapping_add(number as usize * STAGE);
         // SAFETY: as the caller promises.
@@ -252,7 +260,7 @@ impl<P: Part> Stage<P> {
     /// As [`Self::of`].
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn last(lines: Lines, stages: &Stages) -> Self {
+    pub unsafe fn last(lines: SharedLines, stages: &Stages) -> Self {
         // SAFETY: as the caller promises.
         unsafe { Self::of(lines, stages, stages.count) }
     }
@@ -375,7 +383,7 @@ impl<P: Part> Stage<P> {
     /// As [`there`].
     #[inline(always)]
     #[track_caller]
-    unsafe fn turn<const R: usize, F: Factor<P>>(&self, factor: &impl Fn(u32, u32) -> F) {
+    unsafe fn turn<const R: usize, F: WaveFactor<P>>(&self, factor: &impl Fn(u32, u32) -> F) {
         let lines = self.lines;
         self.each::<R>(|line, own, _| {
             let value = own * R as u32;
@@ -420,7 +428,7 @@ impl<P: Part> Stage<P> {
 /// # Safety
 /// Only in a kernel.
 #[inline(always)]
-unsafe fn back_in_registers<P: Part, const R: usize>(x: &mut [Complex<P>; R]) {
+unsafe fn back_in_registers<P: ComplexPart, const R: usize>(x: &mut [Complex<P>; R]) {
     unroll!(i < R => x[i] = x[i].swapped());
     // SAFETY: as the caller promises.
     unsafe { butterfly::transform::<P, R>(x) };
@@ -432,7 +440,7 @@ unsafe fn back_in_registers<P: Part, const R: usize>(x: &mut [Complex<P>; R]) {
 /// # Safety
 /// Only in a kernel.
 #[inline(always)]
-unsafe fn twist<P: Part, const R: usize>(x: &mut [Complex<P>; R], w: Complex<P>) {
+unsafe fn twist<P: ComplexPart, const R: usize>(x: &mut [Complex<P>; R], w: Complex<P>) {
     // SAFETY: as the caller promises.
     unsafe {
         let w2 = w.times(w);

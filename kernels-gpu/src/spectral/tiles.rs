@@ -3,8 +3,8 @@
 //! points that come out right (overlap-save). FlashFFTStencil §3.1, but with tiles as long as shared memory holds, and
 //! without atomics.
 
-use super::complex::{Complex, Part};
-use super::halves::{Pair, each_pair};
+use super::complex::{Complex, ComplexPart};
+use super::halves::{WavePair, each_pair};
 use super::line::{Stages, load, store, wait};
 use super::stage::{self, Stage};
 use super::{Halves, Lift, Output, Row, join, rows, split};
@@ -17,7 +17,7 @@ use cuda_std::{global, kernel, thread};
 /// Which tiles.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Tiles {
+pub struct TilesLaunch {
     /// Where points of tiles beside the grid are from: first those after its last point, then as many before its first as are
     /// skipped.
     pub images: *const u32,
@@ -39,7 +39,7 @@ pub struct Tiles {
     pub complex: u32,
 }
 
-impl Tiles {
+impl TilesLaunch {
     /// Blocks of a launch.
     #[must_use]
     pub const fn blocks(&self) -> u32 {
@@ -54,9 +54,9 @@ unsafe fn tile<E: Element>(
     output: *mut E::Stored,
     stages: &Stages,
     pairs: &Halves,
-    tiles: &Tiles,
+    tiles: &TilesLaunch,
 ) where
-    E::Real: Part,
+    E::Real: ComplexPart,
 {
     // SAFETY: the launch is as the kernel's contract says.
     unsafe {
@@ -95,7 +95,7 @@ unsafe fn tile<E: Element>(
             }
         };
         let fetch = |_: u32, [first, second]: [u32; 2]| [factor(first), factor(second)];
-        let put = |Pair { places: [first, second], turn, own, .. }, [c, d]: [_; 2]| {
+        let put = |WavePair { places: [first, second], turn, own, .. }, [c, d]: [_; 2]| {
             let a = load(lines, 0, first);
             let b = if own { a } else { load(lines, 0, second) };
             let [a, b] = split(a, b, turn);
@@ -126,7 +126,7 @@ macro_rules! kernels {
             /// `output` = many steps of `input`.
             ///
             /// # Safety
-            /// Launch [`Tiles::blocks`] of any number of threads, with [`super::rows::shared_bytes`] of dynamic shared
+            /// Launch [`TilesLaunch::blocks`] of any number of threads, with [`super::rows::shared_bytes`] of dynamic shared
             /// memory. `input` and `output` point at grid point 0 of two different arrays, aligned to two
             /// values. `tiles` has the images that it says, and a factor for each of `stages.length` + 1
             /// places; `stages` and `pairs` are tables for that length.
@@ -136,14 +136,14 @@ macro_rules! kernels {
                 output: *mut $stored,
                 stages: Stages,
                 pairs: Halves,
-                tiles: Tiles,
+                tiles: TilesLaunch,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe { tile::<$element>(input, output, &stages, &pairs, &tiles) };
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            impl Kernels for $element {
+            impl TileKernels for $element {
                 const TILES: Entry<Parameters<$stored>> = Entry::of::<$name>();
             }
         )*
@@ -152,14 +152,14 @@ macro_rules! kernels {
 
 /// The kernel of an element type.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Kernels: Element {
+pub trait TileKernels: Element {
     /// Tiles there, multiplied, and back.
     const TILES: Entry<Parameters<Self::Stored>>;
 }
 
 /// Parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters<S> = (*const S, *mut S, Stages, Halves, Tiles);
+pub type Parameters<S> = (*const S, *mut S, Stages, Halves, TilesLaunch);
 
 kernels! {
     spectral_tiles_f64: F64, u64, 168;

@@ -6,14 +6,14 @@
 //! of the sums; transposed alike, it has the centres of the lane's sums.
 
 use super::halves::Halves;
-use super::{Lane, Sweep, Tiles, Wanted, lead, row_bytes, sweep};
+use super::{Lane, RowMask, Sweep, Tiles, lead, row_bytes, sweep};
 #[cfg(doc)]
 use super::{shared_bytes, threads};
 use crate::half::Half;
 use crate::layout::{CHUNK, Grid2d};
 use crate::pointwise::{Point, Pointwise};
 use crate::product::HalfProduct;
-use crate::progress::{Order, Progress};
+use crate::progress::{Progress, TileOrder};
 use cuda_std::shared::Shared;
 use cuda_std::{matrix, shared};
 
@@ -21,7 +21,7 @@ use cuda_std::{matrix, shared};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 #[derive(cuda_std::Parameter)]
-pub struct Step {
+pub struct AppliedStep {
     /// Grid point (0, 0) of the input.
     pub input: *mut u8,
     /// Grid point (0, 0) of the output, which is another array.
@@ -54,12 +54,15 @@ pub struct Step {
 /// Input and output are two different arrays of the element type, laid out as in [`crate::layout`], which nobody
 /// else writes, and `fragments` an operand of this type and radius. What `function` does holds for every point.
 #[inline(always)]
-pub unsafe fn step<P: HalfProduct, const RADIUS: u32, F: Pointwise>(step: &Step, function: F) {
+pub unsafe fn step<P: HalfProduct, const RADIUS: u32, F: Pointwise>(
+    step: &AppliedStep,
+    function: F,
+) {
     const { assert!(RADIUS >= 1 && RADIUS <= 3, "these kernels are of radius 1 to 3") };
-    let &Step { input, output, fragments, nx, ny, pitch, tile_rows, stages, upwards } = step;
+    let &AppliedStep { input, output, fragments, nx, ny, pitch, tile_rows, stages, upwards } = step;
     let tiles = Tiles { grid: Grid2d { nx, ny, pitch }, tile_rows, stages };
     let [rows, columns] = tiles.count();
-    let order = Order { rows, columns, steps: 1, depth: 1, lag: 0 };
+    let order = TileOrder { rows, columns, steps: 1, depth: 1, lag: 0 };
     let progress = Progress { counters: core::ptr::null_mut(), start: 0 };
     let launch = Sweep::new([input, output], &tiles, order, upwards != 0, progress);
     // SAFETY: the launch is as this function's contract says.
@@ -203,7 +206,7 @@ impl<P: HalfProduct, F: Pointwise> Lane for Applied<P, F> {
         inside: Self::Inside,
         at: *mut u8,
         pitch: usize,
-        wanted: Wanted,
+        wanted: RowMask,
     ) {
         // SAFETY: as the caller promises.
         unsafe { self.halves.store(sum, inside, at, pitch, wanted) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The consumers: from the ring through registers to global memory.
 
-use super::{Lane, Sweep, Wanted, row_bytes};
+use super::{Lane, RowMask, Sweep, row_bytes};
 use crate::fault::{Fault, planted};
 use crate::layout::STRIP;
 use crate::overlap;
@@ -68,7 +68,7 @@ impl<L: Lane, const STEPS: usize> Stream<L, STEPS> {
         };
         // Negative rows are not wanted, either.
         let is_wanted = |row: i32| (row as u32) < self.rows as u32;
-        let wanted = Wanted { upper: is_wanted(self.row), lower: is_wanted(self.row + 1) };
+        let wanted = RowMask { upper: is_wanted(self.row), lower: is_wanted(self.row + 1) };
         // SAFETY: all lanes execute it; `at` is a point of this row, whose columns of this tile are
         // this lane's.
         unsafe { self.place.store(sum, self.inside, self.at, self.pitch as usize, wanted) };

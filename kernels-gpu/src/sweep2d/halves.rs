@@ -7,7 +7,7 @@
 //! of their chunk in the other order, so that a warp's loads meet in no bank; `transform::window`
 //! orders K alike.
 
-use super::{Lane, Wanted, lead, metadata, row_bytes, words};
+use super::{Lane, RowMask, lead, metadata, row_bytes, words};
 use crate::fault::{Fault, planted};
 use crate::half::Half;
 use crate::layout::{CHUNK, SHIFT};
@@ -114,7 +114,7 @@ impl<P: HalfProduct> Lane for Halves<P> {
     }
 
     #[inline(always)]
-    unsafe fn store(self, sum: [f32; 4], inside: u32, at: *mut u8, pitch: usize, wanted: Wanted) {
+    unsafe fn store(self, sum: [f32; 4], inside: u32, at: *mut u8, pitch: usize, wanted: RowMask) {
         // Rows of the sum are columns of the grid: transpose, so that a warp stores 128 consecutive
         // bytes.
         // SAFETY: all lanes execute it.

@@ -15,9 +15,10 @@
 //! stage of the ring.
 //!
 //! **Blocks.** [`WARPS`] consumer warps side by side and one producer warp, which copies rows of the
-//! tile into a ring of stages ([`crate::fill`]). Blocks stay and take tiles in row-major order,
-//! so that the halo rows of a tile are still in the L2 cache when its lower neighbour comes, or from the
-//! last row up, to begin with what the launch before wrote last. Launches in a row overlap: the next one sets up its barriers and loads its operand while this one ends.
+//! tile into a ring of stages ([`crate::fill`]). Blocks stay and take tiles in row-major order, so that
+//! the halo rows of a tile are still in the L2 cache when its lower neighbour comes. Or they take them
+//! from the last row up, to begin with what the launch before wrote last. Launches in a row overlap:
+//! the next one sets up its barriers and loads its operand while this one ends.
 //! A launch can take several steps, between which nobody waits for all ([`crate::progress`]).
 //!
 //! This file has the geometry and the entry points; `produce` and `consume` are the two roles; the
@@ -31,7 +32,7 @@ mod produce;
 pub(crate) mod quarters;
 mod split;
 
-pub use applied::{Step, step};
+pub use applied::{AppliedStep, step};
 
 use crate::fault::{Fault, planted};
 use crate::fill;
@@ -41,7 +42,7 @@ use crate::pointwise::Point;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::product::Form;
 use crate::product::{Dense, Product, Tf32};
-use crate::progress::{self, Order, Progress, Turns};
+use crate::progress::{self, Progress, TileOrder, Turns};
 use crate::ring::{HEADER_BYTES, Ring};
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::fragment::Element;
@@ -165,7 +166,7 @@ pub(crate) trait Lane: Copy {
         inside: Self::Inside,
         at: *mut u8,
         pitch: usize,
-        wanted: Wanted,
+        wanted: RowMask,
     );
 }
 
@@ -220,7 +221,7 @@ fn through_window<const STEPS: usize, const NEWEST: usize, R: Copy>(
 /// Whether the row of a lane's first output belongs to the tile, and the one below it; that only if the
 /// first one does.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct RowMask {
     upper: bool,
     lower: bool,
 }
@@ -295,7 +296,7 @@ struct Sweep {
     pitch: i32,
     /// Rows of a tile; even.
     tile_rows: i32,
-    order: Order,
+    order: TileOrder,
     /// Whether the order's first row of tiles is the grid's last.
     upwards: bool,
     progress: Progress,
@@ -316,7 +317,7 @@ impl Sweep {
     const fn new(
         [input, output]: [*mut u8; 2],
         tiles: &Tiles,
-        order: Order,
+        order: TileOrder,
         upwards: bool,
         progress: Progress,
     ) -> Self {
@@ -428,7 +429,7 @@ macro_rules! kernels {
             upwards: u32,
         ) {
             let [rows, columns] = tiles.count();
-            let order = Order { rows, columns, steps: 1, depth: 1, lag: 0 };
+            let order = TileOrder { rows, columns, steps: 1, depth: 1, lag: 0 };
             let progress = Progress { counters: core::ptr::null_mut(), start: 0 };
             let given = Sweep::new([input, output], &tiles, order, upwards != 0, progress);
             // SAFETY: the launch is as this function's contract says.
@@ -458,7 +459,7 @@ macro_rules! kernels {
         ) {
             let Steps { start, steps, depth, lag } = many;
             let [rows, columns] = tiles.count();
-            let order = Order { rows, columns, steps, depth, lag };
+            let order = TileOrder { rows, columns, steps, depth, lag };
             let progress = Progress { counters: progress, start };
             let given = Sweep::new([input, output], &tiles, order, false, progress);
             // SAFETY: the launch is as this function's contract says.
@@ -469,10 +470,10 @@ macro_rules! kernels {
     )*
 
     #[cfg(not(target_arch = "nvptx64"))]
-    fn $find(factors: Factors, radius: u32) -> Option<Kernels> {
+    fn $find(factors: Factors, radius: u32) -> Option<Sweep2dKernels> {
         let found = |of| factors == of;
         match radius {
-            $($radius if found($factors) => Some(Kernels {
+            $($radius if found($factors) => Some(Sweep2dKernels {
                 one: Entry::of::<$name>(),
                 many: Entry::of::<$many>(),
             }),)*
@@ -485,7 +486,7 @@ macro_rules! kernels {
 /// The kernels of one step and of many for products of a form, a type of values and a radius, if there are any.
 #[cfg(not(target_arch = "nvptx64"))]
 #[must_use]
-pub fn kernels(form: Form, factors: Factors, radius: u32) -> Option<Kernels> {
+pub fn kernels(form: Form, factors: Factors, radius: u32) -> Option<Sweep2dKernels> {
     match form {
         Form::Sparse => sparse(factors, radius),
         Form::Dense => dense(factors, radius),
@@ -494,20 +495,20 @@ pub fn kernels(form: Form, factors: Factors, radius: u32) -> Option<Kernels> {
 
 /// The parameters of a kernel of one step, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type One = (*mut u8, *mut u8, *const u32, Tiles, u32);
+pub type OneStepParameters = (*mut u8, *mut u8, *const u32, Tiles, u32);
 
 /// The parameters of a kernel of many steps, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Many = (*mut u8, *mut u8, *const u32, *mut u32, Steps, Tiles);
+pub type ManyStepParameters = (*mut u8, *mut u8, *const u32, *mut u32, Steps, Tiles);
 
 /// The kernels for an element type and a radius.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug)]
-pub struct Kernels {
+pub struct Sweep2dKernels {
     /// For one step.
-    pub one: Entry<One>,
+    pub one: Entry<OneStepParameters>,
     /// For many.
-    pub many: Entry<Many>,
+    pub many: Entry<ManyStepParameters>,
 }
 
 // Kernel of one step, of many: what is multiplied, how lanes read and write, radius, registers of either.

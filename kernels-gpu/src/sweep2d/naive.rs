@@ -4,7 +4,7 @@
 //! kernels of the folder above grow from it, and what each is worth.
 
 use super::halves::Halves;
-use super::{Lane, Wanted};
+use super::{Lane, RowMask};
 use crate::half::{F16, Half};
 use crate::layout::{CHUNK, SHIFT, STRIP};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -52,7 +52,7 @@ unsafe fn naive<const STEPS: usize>(
 
     let column = x + place.column() as isize;
     let at = output.wrapping_offset(offset(y, column));
-    let wanted = Wanted { upper: true, lower: y + 1 < ny as isize };
+    let wanted = RowMask { upper: true, lower: y + 1 < ny as isize };
     let inside = place.inside(column as i32, nx as i32);
     // SAFETY: all lanes execute it; no other warp stores these outputs.
     unsafe { place.store(sum, inside, at, pitch as usize * BYTES as usize, wanted) };

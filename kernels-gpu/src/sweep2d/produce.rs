@@ -3,7 +3,7 @@
 
 use super::{Lane, Sweep, lead, row_bytes, rows_per_stage};
 use crate::fault::{Fault, planted};
-use crate::fill::{self, Rows};
+use crate::fill::{self, StageRows};
 use crate::layout::{CHUNK, STRIP};
 use crate::overlap;
 use crate::progress::Turns;
@@ -36,7 +36,7 @@ pub(super) unsafe fn produce<L: Lane, const RADIUS: i32, const STEPS: usize, con
         let last_row = tile.y + tile.rows - 1 + RADIUS;
         let bytes = (tile.strips * STRIP + 2 * CHUNK) * L::BYTES;
         let (start, pitch) = (lead(L::BYTES), row_bytes(L::BYTES));
-        let rows = Rows { count, bytes, start, pitch };
+        let rows = StageRows { count, bytes, start, pitch };
         let mut y = tile.y - RADIUS + i32::from(planted(Fault::Halo));
         let mut stage = 0;
         while stage < tile.stages(STEPS as u32) {

@@ -13,7 +13,7 @@
 //! warp stores first the upper, then the lower 32 columns of a row, 128 consecutive bytes each, without
 //! a transposition; and the windows that a quarter of a warp reads meet in no bank.
 
-use super::{Lane, Wanted, lead, metadata, words};
+use super::{Lane, RowMask, lead, metadata, words};
 use crate::layout::{CHUNK, SHIFT};
 use crate::product::{Product, Tf32};
 use core::marker::PhantomData;
@@ -134,7 +134,7 @@ impl<P: Product> Lane for Quarters<P> {
         inside: [bool; 2],
         at: *mut u8,
         pitch: usize,
-        wanted: Wanted,
+        wanted: RowMask,
     ) {
         let apart = (self.apart() * Self::BYTES) as usize;
         let row = |wanted: bool, at: *mut u8, left: f32, right: f32| {

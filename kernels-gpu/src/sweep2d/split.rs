@@ -26,7 +26,7 @@
 //! `r + 1` sums in turn: none waits for the one before it.
 
 use super::quarters::{Quarters, chunk};
-use super::{Lane, Wanted, lead, row_bytes};
+use super::{Lane, RowMask, lead, row_bytes};
 use crate::layout::{CHUNK, SHIFT};
 use cuda_std::shared::Shared;
 use cuda_std::{global, matrix, mma, shared, warp};
@@ -42,14 +42,14 @@ pub(super) struct Split(Quarters);
 
 /// A, for each piece and each step, and the metadata of all of them.
 #[derive(Clone, Copy)]
-pub(super) struct Operands<const STEPS: usize> {
+pub(super) struct SplitOperands<const STEPS: usize> {
     a: [[[u32; 4]; STEPS]; PIECES],
     metadata: u32,
 }
 
 /// The sums of a pair of output rows, as far as its input has come.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Sums {
+pub(super) struct PairSums {
     /// Of the leading products of the first two steps.
     early: [f32; 4],
     /// Of the leading product of the third step, if that step is not the last.
@@ -61,13 +61,13 @@ pub(super) struct Sums {
 impl Lane for Split {
     const BYTES: u32 = 4;
 
-    type Operands<const STEPS: usize> = Operands<STEPS>;
+    type Operands<const STEPS: usize> = SplitOperands<STEPS>;
 
     /// 8 neighbouring columns, the halves of a chunk in the order in which they are loaded.
     type Pair = [[u32; 4]; 2];
 
     /// Sums of the open output pairs; those that begin with input pair `p` in place `p % STEPS`.
-    type Kept<const STEPS: usize> = [Sums; STEPS];
+    type Kept<const STEPS: usize> = [PairSums; STEPS];
 
     /// A mask of the second of the lane's two columns, in the left and in the right half of a strip, and
     /// whether the first one lies in the grid.
@@ -111,7 +111,10 @@ impl Lane for Split {
     }
 
     #[inline(always)]
-    unsafe fn operands<const STEPS: usize>(fragments: *const u32, lane: u32) -> Operands<STEPS> {
+    unsafe fn operands<const STEPS: usize>(
+        fragments: *const u32,
+        lane: u32,
+    ) -> SplitOperands<STEPS> {
         let word = |index: usize| {
             let at = index * warp::SIZE as usize + lane as usize;
             // SAFETY: the launch gives as many words for each lane, which nobody writes.
@@ -119,12 +122,12 @@ impl Lane for Split {
         };
         let fragment = |index: usize| core::array::from_fn(|i| word(4 * index + i));
         let steps = |piece| core::array::from_fn(|step| fragment(piece * STEPS + step));
-        Operands { a: core::array::from_fn(steps), metadata: word(4 * PIECES * STEPS) }
+        SplitOperands { a: core::array::from_fn(steps), metadata: word(4 * PIECES * STEPS) }
     }
 
     #[inline(always)]
-    fn nothing<const STEPS: usize>() -> [Sums; STEPS] {
-        [Sums { early: [0.0; 4], late: [0.0; 4], small: [0.0; 4] }; STEPS]
+    fn nothing<const STEPS: usize>() -> [PairSums; STEPS] {
+        [PairSums { early: [0.0; 4], late: [0.0; 4], small: [0.0; 4] }; STEPS]
     }
 
     #[inline(always)]
@@ -137,8 +140,8 @@ impl Lane for Split {
 
     #[inline(always)]
     unsafe fn take<const STEPS: usize, const NEWEST: usize>(
-        operands: &Operands<STEPS>,
-        kept: &mut [Sums; STEPS],
+        operands: &SplitOperands<STEPS>,
+        kept: &mut [PairSums; STEPS],
         rows: Self::Pair,
     ) -> [f32; 4] {
         // SAFETY: only in a kernel.
@@ -174,7 +177,7 @@ impl Lane for Split {
         let mut result = [0.0; 4];
         for step in 0..STEPS {
             let leading = product(operands.a[0][step], first, [0.0; 4]);
-            let Sums { early, late, small } = &mut kept[begun(step)];
+            let PairSums { early, late, small } = &mut kept[begun(step)];
             if step + 1 == STEPS {
                 let rest = add(leading, *small);
                 let rest = if step > 2 { add(*late, rest) } else { rest };
@@ -197,7 +200,7 @@ impl Lane for Split {
         inside: [(bool, u32); 2],
         at: *mut u8,
         _pitch: usize,
-        wanted: Wanted,
+        wanted: RowMask,
     ) {
         let columns = |(is_inside, mask), at: *mut u8, first: f32, second: f32| {
             // SAFETY: as the caller promises; columns are even.

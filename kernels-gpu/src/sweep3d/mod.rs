@@ -14,7 +14,7 @@
 //! products of a pair of input rows belong to different sums, so they do not wait for each other.
 //! The slots that A keeps depend on the columns only, so that all products share the metadata.
 //!
-//! **Tiles.** A [`Tile`] is `across` × `down` warps, each of 64 columns × [`PAIRS`] row pairs. Blocks
+//! **Tiles.** A [`WarpGrid`] is `across` × `down` warps, each of 64 columns × [`PAIRS`] row pairs. Blocks
 //! take segments with neighbouring tiles first, so that at any time a few whole planes are at work and
 //! the halo comes from the L2 cache; DRAM is read once. With tiles of h × w points and radius 1, the
 //! multiprocessors read (h + 2) / h · (w + 32) / w points for each output (12 × 256: 1.31; 24 × 256:
@@ -82,14 +82,14 @@ pub const PAIRS: u32 = 3;
 /// The warps of a block, as they divide a tile; producers come on top.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct WarpGrid {
     /// Warps side by side, of 64 columns each; at most [`MOST_ACROSS`].
     pub across: u32,
     /// Warps one below the other, of 2 · [`PAIRS`] rows each.
     pub down: u32,
 }
 
-impl Tile {
+impl WarpGrid {
     /// Warps that sum.
     #[inline(always)]
     #[must_use]
@@ -146,11 +146,11 @@ impl Tile {
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct Sweep3dLaunch {
     /// The grid.
     pub grid: Grid3d,
     /// The warps of a block that sum.
-    pub tile: Tile,
+    pub tile: WarpGrid,
     /// Output planes of a segment, at least 1.
     pub segment_planes: u32,
     /// Stages of the ring, at most [`crate::ring::MAX_STAGES`].
@@ -171,7 +171,7 @@ struct Sweep {
     nz: i32,
     pitch: i32,
     plane_rows: i32,
-    tile: Tile,
+    tile: WarpGrid,
     /// Output planes of a segment.
     segment_planes: i32,
     /// Whether blocks take segments from the last one on, and go through them from the last plane on.
@@ -180,8 +180,8 @@ struct Sweep {
 
 impl Sweep {
     #[inline(always)]
-    const fn new(input: *const u16, output: *mut u16, launch: &Launch) -> Self {
-        let Launch { grid, tile, segment_planes, upwards, .. } = *launch;
+    const fn new(input: *const u16, output: *mut u16, launch: &Sweep3dLaunch) -> Self {
+        let Sweep3dLaunch { grid, tile, segment_planes, upwards, .. } = *launch;
         Self {
             input,
             output,
@@ -304,8 +304,8 @@ macro_rules! kernels {
         /// `output` = stencil of `input`.
         ///
         /// # Safety
-        /// Launch as many blocks as there are [`Tile::segments`], with [`Tile::threads`] threads for some
-        /// producers and [`Tile::shared_bytes`] of dynamic shared memory. `input` and
+        /// Launch as many blocks as there are [`WarpGrid::segments`], with [`WarpGrid::threads`] threads for some
+        /// producers and [`WarpGrid::shared_bytes`] of dynamic shared memory. `input` and
         /// `output` point at grid point (0, 0, 0) of two different arrays laid out as in
         /// [`crate::layout`].
         /// `fragments` holds, for each offset along z and each of radius + 1 row pairs, 4 words of A
@@ -316,7 +316,7 @@ macro_rules! kernels {
             input: *const u16,
             output: *mut u16,
             fragments: *const u32,
-            launch: Launch,
+            launch: Sweep3dLaunch,
         ) {
             let given = Sweep::new(input, output, &launch);
             const DIAMOND: bool = matches!(Reach::$reach, Reach::Diamond);
@@ -354,7 +354,7 @@ kernels! {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u16, *mut u16, *const u32, Launch);
+pub type Parameters = (*const u16, *mut u16, *const u32, Sweep3dLaunch);
 
 /// A kernel, for those that launch it.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -13,8 +13,8 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::margin;
-use super::send::{self, Sent};
-use super::step::{Ends, Row};
+use super::send::{self, StoredColumns};
+use super::step::{Ends, ThreadRow};
 use super::{load, words};
 use crate::boundary::Range;
 use crate::element::{Bf16, Element, F16, F32, F64, Real};
@@ -45,9 +45,9 @@ const _: () = assert!(PARTS % 2 == 1, "lanes meet in no bank");
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Launch<V, const N: usize> {
+pub struct LineLaunch<V, const N: usize> {
     /// Where it does so.
-    pub cut: Cut,
+    pub cut: LineCut,
     /// The dense stencil.
     pub weights: [V; N],
 }
@@ -55,7 +55,7 @@ pub struct Launch<V, const N: usize> {
 /// How the line is cut into pieces. Threads need not work it out: parameters take no registers.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct LineCut {
     /// Columns of the grid.
     nx: i32,
     /// The columns of outputs; the first is one at which 16 bytes start.
@@ -76,7 +76,7 @@ pub struct Cut {
     run: u32,
 }
 
-impl Cut {
+impl LineCut {
     /// The pieces of a warp: as many as it takes for no more than so many blocks.
     #[must_use]
     pub const fn spread(self, blocks: u32) -> Self {
@@ -139,7 +139,7 @@ unsafe fn march<
 >(
     input: *const E::Stored,
     output: *mut E::Stored,
-    launch: &Launch<E::Real, N>,
+    launch: &LineLaunch<E::Real, N>,
 ) {
     let cut = &launch.cut;
     // SAFETY: the launch is as the kernel's contract says: pieces lie in the array.
@@ -184,8 +184,11 @@ unsafe fn march<
             }
             let own = cut.own(piece);
             let columns = Range { low: own.low - start, high: own.high - start };
-            let to = Sent::start::<_, VECTOR, WORDS>(output.wrapping_offset(start as isize), lane);
-            Sent::new::<VECTOR, WORDS>(columns, lane)
+            let to = StoredColumns::start::<_, VECTOR, WORDS>(
+                output.wrapping_offset(start as isize),
+                lane,
+            );
+            StoredColumns::new::<VECTOR, WORDS>(columns, lane)
                 .send::<E, VECTOR, WORDS>(to, &row, slot, lane);
             piece += 1;
         }
@@ -211,15 +214,15 @@ unsafe fn steps<
 >(
     mut own: [R; VECTOR],
     x: i32,
-    launch: &Launch<R, N>,
+    launch: &LineLaunch<R, N>,
 ) -> [R; VECTOR] {
     const { assert!(N == 2 * RADIUS + 1 && VECTOR == PARTS * COLUMNS, "columns of a stencil") };
-    let Cut { nx, steps, .. } = launch.cut;
+    let LineCut { nx, steps, .. } = launch.cut;
     let ends = Ends { left: false, right: false };
     let mut step = 0;
     while step < steps {
         // SAFETY: as the caller promises; they take as many steps.
-        let row = unsafe { Row::<R, RADIUS, VECTOR>::new(own, ends) };
+        let row = unsafe { ThreadRow::<R, RADIUS, VECTOR>::new(own, ends) };
         unroll!(part < PARTS => unroll!(index < COLUMNS => {
             let column = part * COLUMNS + index;
             // SAFETY: in a kernel.
@@ -240,7 +243,7 @@ unsafe fn steps<
 /// Only in a kernel.
 #[inline(always)]
 unsafe fn sum<R: Real, const RADIUS: usize, const VECTOR: usize, const N: usize>(
-    row: &Row<R, RADIUS, VECTOR>,
+    row: &ThreadRow<R, RADIUS, VECTOR>,
     column: usize,
     weights: &[R; N],
 ) -> R {
@@ -260,14 +263,14 @@ macro_rules! kernels {
             /// Some time steps of a 1D stencil.
             ///
             /// # Safety
-            /// Launch with [`THREADS`] threads, as many blocks as [`Cut::blocks`] says, and the shared memory of
+            /// Launch with [`THREADS`] threads, as many blocks as [`LineCut::blocks`] says, and the shared memory of
             /// [`Kernel::shared_bytes`]. `input` and `output` point at grid point 0 of two different arrays laid out
             /// as in [`crate::layout`]; `launch` has what [`Kernel::cut`] makes of the grid.
             #[kernel(registers = $registers)]
             pub unsafe fn $name(
                 input: *const u8,
                 output: *mut u8,
-                launch: Launch<$real, { 2 * $radius + 1 }>,
+                launch: LineLaunch<$real, { 2 * $radius + 1 }>,
             ) {
                 const BYTES: u32 = <$element as Element>::BYTES;
                 // SAFETY: the launch is as this function's contract says.
@@ -294,7 +297,7 @@ macro_rules! kernels {
             bytes: <$element as Element>::BYTES,
             call: |input, output, cut, weights| {
                 let weights = core::array::from_fn(|index| weights[index] as $real);
-                Box::new(Entry::of::<$name>().with((input, output, Launch { cut, weights })))
+                Box::new(Entry::of::<$name>().with((input, output, LineLaunch { cut, weights })))
             },
         },)*];
     };
@@ -341,7 +344,7 @@ pub struct Kernel {
     pub bytes: u32,
     /// The kernel with input, output, where it computes, and the weights, as many as it has, which it takes in the
     /// type of its sums.
-    pub call: fn(*const u8, *mut u8, Cut, &[f64]) -> Box<dyn AnyCall>,
+    pub call: fn(*const u8, *mut u8, LineCut, &[f64]) -> Box<dyn AnyCall>,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -391,13 +394,13 @@ impl Kernel {
     /// # Panics
     /// The grid does not fit ([`Kernel::fits`]), or there are more than [`Kernel::most_steps`].
     #[must_use]
-    pub const fn cut(&self, nx: u32, columns: Range, steps: usize) -> Cut {
+    pub const fn cut(&self, nx: u32, columns: Range, steps: usize) -> LineCut {
         assert!(self.fits(nx) && steps <= self.most_steps(), "a piece lies in the array");
         let (part, width) = ((PART / self.bytes) as i32, self.width() as i32);
         let (margin, outputs) = (self.margin(steps) as i32, self.outputs(steps) as i32);
         let columns = Range { low: columns.low - columns.low % part, ..columns };
         let count = if columns.is_empty() { 0 } else { columns.len() as u32 };
-        Cut {
+        LineCut {
             nx: nx as i32,
             columns,
             steps: steps as u32,

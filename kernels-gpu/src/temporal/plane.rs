@@ -11,8 +11,8 @@
 //! cost the others what it takes. So a lane's columns must all be in the grid or none ([`Width::ends_with`]):
 //! elsewhere [`crate::rim`] computes what is near the boundary.
 
-use super::send::{self, Sent};
-use super::step::{BOX, Ends, MIRRORED, STAR, Step};
+use super::send::{self, StoredColumns};
+use super::step::{BOX, Ends, MIRRORED, STAR, StepSums};
 use super::strips::{Strips, Width};
 use super::{load, words};
 use crate::boundary::Range;
@@ -33,7 +33,7 @@ pub const THREADS: u32 = warp::SIZE;
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Launch<V, const N: usize> {
+pub struct PlaneLaunch<V, const N: usize> {
     /// Where it does so.
     pub strips: Strips,
     /// The dense stencil in C order.
@@ -60,7 +60,7 @@ unsafe fn march<
 >(
     input: *const E::Stored,
     output: *mut E::Stored,
-    launch: &Launch<E::Real, N>,
+    launch: &PlaneLaunch<E::Real, N>,
 ) {
     const { assert!(WORDS == words(VECTOR, E::BYTES) && WORDS.is_multiple_of(4), "16 bytes") };
     let strips = &launch.strips;
@@ -94,14 +94,14 @@ unsafe fn march<
             lane,
             from: input.wrapping_offset(strip.start as isize),
             start: strip.start,
-            to: Sent::start::<_, VECTOR, WORDS>(output.wrapping_offset(to as isize), lane),
-            sent: Sent::new::<VECTOR, WORDS>(strip.sent(), lane),
+            to: StoredColumns::start::<_, VECTOR, WORDS>(output.wrapping_offset(to as isize), lane),
+            sent: StoredColumns::new::<VECTOR, WORDS>(strip.sent(), lane),
             ends: Ends { left: x == 0, right: x + VECTOR as i32 == strips.nx },
             asked: first - reach,
             at: first - reach,
             first: first + reach,
             end: end + reach,
-            steps: [const { Step::EMPTY }; STEPS],
+            steps: [const { StepSums::EMPTY }; STEPS],
         };
         let (mut ahead, most) = (0, slots(row_bytes).ahead());
         while ahead < most {
@@ -125,7 +125,7 @@ struct Walk<
     const WORDS: usize,
     const N: usize,
 > {
-    launch: &'a Launch<E::Real, N>,
+    launch: &'a PlaneLaunch<E::Real, N>,
     /// In registers from the start: LLVM takes minutes to find that thousands of loads are the same.
     weights: [E::Real; N],
     fetch: Fetch,
@@ -135,7 +135,7 @@ struct Walk<
     start: i32,
     /// Where the next row of outputs goes, and which of them are stored.
     to: *mut E::Stored,
-    sent: Sent,
+    sent: StoredColumns,
     /// Where the grid ends.
     ends: Ends,
     /// The next row that is asked for, and the next that is read.
@@ -144,7 +144,7 @@ struct Walk<
     /// The first row that completes outputs, and one past the last.
     first: i32,
     end: i32,
-    steps: [Step<E::Real, RADIUS, RING, VECTOR>; STEPS],
+    steps: [StepSums<E::Real, RADIUS, RING, VECTOR>; STEPS],
 }
 
 impl<
@@ -250,7 +250,7 @@ macro_rules! kernels {
             pub unsafe fn $name(
                 input: *const u8,
                 output: *mut u8,
-                launch: Launch<$real, { (2 * $radius + 1) * (2 * $radius + 1) }>,
+                launch: PlaneLaunch<$real, { (2 * $radius + 1) * (2 * $radius + 1) }>,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
@@ -281,7 +281,7 @@ macro_rules! kernels {
             bytes: <$element as Element>::BYTES,
             call: |input, output, strips, weights| {
                 let weights = core::array::from_fn(|index| weights[index] as $real);
-                Box::new(Entry::of::<$name>().with((input, output, Launch { strips, weights })))
+                Box::new(Entry::of::<$name>().with((input, output, PlaneLaunch { strips, weights })))
             },
         },)*];
     };

@@ -55,14 +55,14 @@ pub(super) unsafe fn finish(words: usize) {
 
 /// Which columns of a row are stored.
 #[derive(Clone, Copy)]
-pub(super) struct Sent {
+pub(super) struct StoredColumns {
     /// They, counted from the first that a warp has.
     columns: Range,
     /// Which of its pieces a lane stores by itself: a bit for each.
     pieces: u32,
 }
 
-impl Sent {
+impl StoredColumns {
     /// These, of which the first is at a multiple of 16 bytes, and what is left of the last 16, counted from the first that
     /// a warp has. A lane has `VECTOR` columns, which are `WORDS`.
     #[inline(always)]
@@ -80,7 +80,7 @@ impl Sent {
         Self { columns: Range { low, high: high + (piece - high % piece) % piece }, pieces }
     }
 
-    /// Where [`Sent::send`] wants a row, whose first column goes to `row`: there, or where the lane's own columns go.
+    /// Where [`StoredColumns::send`] wants a row, whose first column goes to `row`: there, or where the lane's own columns go.
     #[inline(always)]
     pub(super) fn start<T, const VECTOR: usize, const WORDS: usize>(
         row: *mut T,
@@ -89,7 +89,7 @@ impl Sent {
         if by_engine(WORDS) { row } else { row.wrapping_add((lane * VECTOR as u32) as usize) }
     }
 
-    /// Sends a row to where [`Sent::start`] says. `slot` is where a row of the warp has been read.
+    /// Sends a row to where [`StoredColumns::start`] says. `slot` is where a row of the warp has been read.
     ///
     /// # Safety
     /// All 32 lanes call it. The columns are in bounds, and no other warp has them; what lies beside the grid is zero. The

@@ -6,26 +6,26 @@
 //! independent of each other. A star needs these rows only for the outputs in the plane itself: the plane that it
 //! completes is the next step's in the same round, which saves a plane of registers for each step.
 
-use super::step::{Ends, Form, Row, pair};
+use super::step::{Ends, Form, ThreadRow, pair};
 use crate::element::Real;
 use crate::unroll::unroll;
 
 /// Some rows of a thread's columns.
-pub type Rows<R, const ROWS: usize, const VECTOR: usize> = [[R; VECTOR]; ROWS];
+pub type ThreadRows<R, const ROWS: usize, const VECTOR: usize> = [[R; VECTOR]; ROWS];
 
 /// A time step: the plane that waits, and the sums that are under way.
 pub struct Slab<R, const RADIUS: usize, const RING: usize, const ROWS: usize, const VECTOR: usize> {
     /// The plane that waits.
-    pub waiting: Rows<R, ROWS, VECTOR>,
-    sums: [Rows<R, ROWS, VECTOR>; RING],
+    pub waiting: ThreadRows<R, ROWS, VECTOR>,
+    sums: [ThreadRows<R, ROWS, VECTOR>; RING],
 }
 
 /// What is beside a thread's own rows and columns: the rows of other warps, above and below, and where the grid ends.
-pub(super) struct Beside<R, const RADIUS: usize, const VECTOR: usize> {
+pub(super) struct NeighbourRows<R, const RADIUS: usize, const VECTOR: usize> {
     /// With smaller y.
-    pub(super) above: Rows<R, RADIUS, VECTOR>,
+    pub(super) above: ThreadRows<R, RADIUS, VECTOR>,
     /// With larger y.
-    pub(super) below: Rows<R, RADIUS, VECTOR>,
+    pub(super) below: ThreadRows<R, RADIUS, VECTOR>,
     /// Along x.
     pub(super) ends: Ends,
 }
@@ -39,7 +39,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
 
     /// Row `index - RADIUS` from the thread's first, of the plane that waits.
     #[inline(always)]
-    fn row(&self, beside: &Beside<R, RADIUS, VECTOR>, index: usize) -> [R; VECTOR] {
+    fn row(&self, beside: &NeighbourRows<R, RADIUS, VECTOR>, index: usize) -> [R; VECTOR] {
         if index < RADIUS {
             beside.above[index]
         } else if index < RADIUS + ROWS {
@@ -57,10 +57,10 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     #[track_caller]
     pub(super) unsafe fn add<const FORM: u8, const N: usize>(
         &mut self,
-        beside: &Beside<R, RADIUS, VECTOR>,
+        beside: &NeighbourRows<R, RADIUS, VECTOR>,
         newest: usize,
         weights: &[R; N],
-    ) -> Rows<R, ROWS, VECTOR> {
+    ) -> ThreadRows<R, ROWS, VECTOR> {
         const { assert!(RING == 2 * RADIUS && N == (RING + 1).pow(3), "planes of a stencil") };
         let mut ended = [[R::ZERO; VECTOR]; ROWS];
         // SAFETY: as the caller promises.
@@ -93,10 +93,10 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     #[track_caller]
     pub(super) unsafe fn add_star<const N: usize>(
         &mut self,
-        plane: Rows<R, ROWS, VECTOR>,
-        beside: &Beside<R, RADIUS, VECTOR>,
+        plane: ThreadRows<R, ROWS, VECTOR>,
+        beside: &NeighbourRows<R, RADIUS, VECTOR>,
         weights: &[R; N],
-    ) -> Rows<R, ROWS, VECTOR> {
+    ) -> ThreadRows<R, ROWS, VECTOR> {
         const { assert!(RADIUS == 1, "one plane on either side") };
         let mut ended = [[R::ZERO; VECTOR]; ROWS];
         // SAFETY: as the caller promises.
@@ -123,7 +123,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     unsafe fn end_star<const N: usize>(
         &self,
         row: usize,
-        beside: &Beside<R, RADIUS, VECTOR>,
+        beside: &NeighbourRows<R, RADIUS, VECTOR>,
         weights: &[R; N],
     ) -> [R; VECTOR] {
         let own = self.waiting[row];
@@ -131,7 +131,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
         let mut sum = self.sums[0][row];
         // SAFETY: all lanes execute it.
         unsafe {
-            let across = Row::<R, RADIUS, VECTOR>::new(own, beside.ends);
+            let across = ThreadRow::<R, RADIUS, VECTOR>::new(own, beside.ends);
             for column in 0..VECTOR {
                 let terms = [
                     (own[column], 13),
@@ -153,15 +153,15 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     #[track_caller]
     unsafe fn add_box<const N: usize>(
         &mut self,
-        beside: &Beside<R, RADIUS, VECTOR>,
+        beside: &NeighbourRows<R, RADIUS, VECTOR>,
         from: usize,
         newest: usize,
         weights: &[R; N],
-        ended: &mut Rows<R, ROWS, VECTOR>,
+        ended: &mut ThreadRows<R, ROWS, VECTOR>,
     ) {
         // SAFETY: all lanes execute it.
         unsafe {
-            let line = Row::<R, RADIUS, VECTOR>::new(self.row(beside, from), beside.ends);
+            let line = ThreadRow::<R, RADIUS, VECTOR>::new(self.row(beside, from), beside.ends);
             unroll!(row < ROWS => {
                 if from >= row && from <= row + RING {
                     unroll!(later < (RING + 1) => {
@@ -177,13 +177,13 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
     #[allow(clippy::too_many_arguments)]
     unsafe fn add_line<const N: usize>(
         &mut self,
-        line: &Row<R, RADIUS, VECTOR>,
+        line: &ThreadRow<R, RADIUS, VECTOR>,
         row: usize,
         dy: usize,
         later: usize,
         newest: usize,
         weights: &[R; N],
-        ended: &mut Rows<R, ROWS, VECTOR>,
+        ended: &mut ThreadRows<R, ROWS, VECTOR>,
     ) {
         let side = RING + 1;
         let place = (newest + later) % RING;
@@ -223,7 +223,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const ROWS: usize, const V
         row: usize,
         newest: usize,
         weights: &[R; N],
-        ended: &mut Rows<R, ROWS, VECTOR>,
+        ended: &mut ThreadRows<R, ROWS, VECTOR>,
     ) {
         const { assert!(RADIUS == 1, "two lines beside an output") };
         let side = RING + 1;
@@ -271,7 +271,7 @@ impl<R: Real, const VECTOR: usize> Line<R, VECTOR> {
     #[track_caller]
     unsafe fn new<const RADIUS: usize>(center: [R; VECTOR], ends: Ends) -> Self {
         // SAFETY: as the caller promises.
-        let pairs = unsafe { pair(&Row::<R, RADIUS, VECTOR>::new(center, ends), 1) };
+        let pairs = unsafe { pair(&ThreadRow::<R, RADIUS, VECTOR>::new(center, ends), 1) };
         Self { center, pairs }
     }
 }

@@ -55,13 +55,13 @@ pub(super) struct Ends {
 }
 
 /// Columns of a row that a thread has, `VECTOR` of them, and `RADIUS` on either side.
-pub(super) struct Row<R, const RADIUS: usize, const VECTOR: usize> {
+pub(super) struct ThreadRow<R, const RADIUS: usize, const VECTOR: usize> {
     pub(super) own: [R; VECTOR],
     left: [R; RADIUS],
     right: [R; RADIUS],
 }
 
-impl<R: Real, const RADIUS: usize, const VECTOR: usize> Row<R, RADIUS, VECTOR> {
+impl<R: Real, const RADIUS: usize, const VECTOR: usize> ThreadRow<R, RADIUS, VECTOR> {
     /// With zeros beyond the ends of the grid.
     ///
     /// # Safety
@@ -97,12 +97,12 @@ impl<R: Real, const RADIUS: usize, const VECTOR: usize> Row<R, RADIUS, VECTOR> {
 }
 
 /// The sums of a time step that are under way.
-pub struct Step<R, const RADIUS: usize, const RING: usize, const VECTOR: usize> {
+pub struct StepSums<R, const RADIUS: usize, const RING: usize, const VECTOR: usize> {
     sums: [[R; VECTOR]; RING],
 }
 
 impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
-    Step<R, RADIUS, RING, VECTOR>
+    StepSums<R, RADIUS, RING, VECTOR>
 {
     /// None.
     pub const EMPTY: Self = Self { sums: [[R::ZERO; VECTOR]; RING] };
@@ -123,7 +123,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
     ) -> [R; VECTOR] {
         const { assert!(RING == 2 * RADIUS && N == (RING + 1) * (RING + 1), "rows of a stencil") };
         // SAFETY: all lanes execute it.
-        let row = unsafe { Row::<R, RADIUS, VECTOR>::new(own, ends) };
+        let row = unsafe { ThreadRow::<R, RADIUS, VECTOR>::new(own, ends) };
         let mut ended = [R::ZERO; VECTOR];
         // SAFETY: in a kernel.
         unsafe {
@@ -147,7 +147,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
     #[inline(always)]
     unsafe fn add_to<const FORM: u8, const N: usize>(
         &mut self,
-        row: &Row<R, RADIUS, VECTOR>,
+        row: &ThreadRow<R, RADIUS, VECTOR>,
         later: usize,
         newest: usize,
         weights: &[R; N],
@@ -185,7 +185,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
     #[inline(always)]
     unsafe fn add_mirrored<const N: usize>(
         &mut self,
-        row: &Row<R, RADIUS, VECTOR>,
+        row: &ThreadRow<R, RADIUS, VECTOR>,
         pairs: &[[R; VECTOR]; RADIUS],
         dy: usize,
         newest: usize,
@@ -231,7 +231,7 @@ impl<R: Real, const RADIUS: usize, const RING: usize, const VECTOR: usize>
 /// Only in a kernel.
 #[inline(always)]
 pub(super) unsafe fn pair<R: Real, const RADIUS: usize, const VECTOR: usize>(
-    row: &Row<R, RADIUS, VECTOR>,
+    row: &ThreadRow<R, RADIUS, VECTOR>,
     dx: usize,
 ) -> [R; VECTOR] {
     let mut sums = [R::ZERO; VECTOR];

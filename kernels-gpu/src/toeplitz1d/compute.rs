@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warps that multiply: from the ring to global memory.
 
-use super::{BYTES, Cut, TILE, TILES, WARP_COLUMNS};
+use super::{BYTES, LineCut, TILE, TILES, WARP_COLUMNS};
 use crate::dense_f64::{A, B, C, load_a, multiply_add};
 use crate::element::{from_words, to_words};
 use crate::overlap;
@@ -24,7 +24,7 @@ const HELD: usize = AHEAD + 1;
 pub(super) unsafe fn compute<const K: usize>(
     output: *mut f64,
     operand: *const u32,
-    cut: &Cut,
+    cut: &LineCut,
     mut ring: Ring,
     warp: u32,
 ) {
@@ -109,7 +109,14 @@ struct Line {
 
 impl Line {
     #[inline(always)]
-    fn new(output: *mut f64, cut: &Cut, stage: u32, segment: u32, warp: u32, group: u32) -> Self {
+    fn new(
+        output: *mut f64,
+        cut: &LineCut,
+        stage: u32,
+        segment: u32,
+        warp: u32,
+        group: u32,
+    ) -> Self {
         let own = cut.own(stage, segment);
         let left = cut.nx as i32 - own;
         let column = cut.start(stage, segment) + (warp * WARP_COLUMNS + 2 * group) as i32;

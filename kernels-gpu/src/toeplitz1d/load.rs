@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The producer warp: segments with their halo, from global memory into the ring.
 
-use super::{Cut, SEGMENTS};
-use crate::fill::{self, Rows};
+use super::{LineCut, SEGMENTS};
+use crate::fill::{self, StageRows};
 use crate::overlap;
 use crate::ring::Ring;
 use cuda_std::thread;
@@ -12,14 +12,14 @@ use cuda_std::thread;
 /// # Safety
 /// One whole warp of the launch that the kernel's contract describes.
 #[inline(always)]
-pub(super) unsafe fn load(input: *const f64, cut: &Cut, mut ring: Ring) {
+pub(super) unsafe fn load(input: *const f64, cut: &LineCut, mut ring: Ring) {
     // SAFETY: reads special registers; the input is what the launch before writes.
     let (blocks, mut stage) = unsafe {
         overlap::wait_for_previous();
         overlap::start_next();
         (thread::grid_dim_x(), thread::block_idx_x())
     };
-    let rows = Rows { count: SEGMENTS, bytes: cut.row_bytes, start: 0, pitch: cut.pitch };
+    let rows = StageRows { count: SEGMENTS, bytes: cut.row_bytes, start: 0, pitch: cut.pitch };
     while stage < cut.count {
         let source = |segment: u32| {
             let column = cut.start(stage, segment) - cut.halo as i32;

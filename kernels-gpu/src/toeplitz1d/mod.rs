@@ -83,7 +83,7 @@ pub const fn input_of_slot(slot: usize) -> usize {
 /// How the line is cut up. Threads need not work it out: parameters take no registers.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct LineCut {
     /// Columns of the grid.
     pub nx: u32,
     /// Warps that multiply.
@@ -107,7 +107,7 @@ pub struct Cut {
     stage_bytes: u32,
 }
 
-impl Cut {
+impl LineCut {
     /// For so many warps that multiply, and products of a tile.
     #[must_use]
     pub const fn new(nx: u32, warps: u32, products: usize) -> Self {
@@ -168,7 +168,7 @@ unsafe fn toeplitz<const K: usize>(
     input: *const f64,
     output: *mut f64,
     operand: *const u32,
-    cut: &Cut,
+    cut: &LineCut,
     stages: u32,
 ) {
     // SAFETY: all threads of the block come here, and thread 0 alone sets up the barriers; the launch gives
@@ -195,7 +195,7 @@ unsafe fn toeplitz<const K: usize>(
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const f64, *mut f64, *const u32, Cut, u32);
+pub type Parameters = (*const f64, *mut f64, *const u32, LineCut, u32);
 
 macro_rules! kernels {
     ($($name:ident: $products:literal;)*) => {
@@ -204,8 +204,8 @@ macro_rules! kernels {
         /// `output` = sum of `input`, on a grid of `cut.nx` columns.
         ///
         /// # Safety
-        /// `cut` is for so many products and 1 to [`MOST_WARPS`] warps, and [`Cut::fits`]. Launch with so many
-        /// warps and one more, and [`Cut::shared_bytes`] of dynamic shared memory for `stages` stages, 1 to
+        /// `cut` is for so many products and 1 to [`MOST_WARPS`] warps, and [`LineCut::fits`]. Launch with so many
+        /// warps and one more, and [`LineCut::shared_bytes`] of dynamic shared memory for `stages` stages, 1 to
         /// [`ring::MAX_STAGES`]. `input` and `output` point at grid point 0 of two different arrays laid out as in
         /// [`crate::layout`]; `nx` < 2³¹ less the columns of a stage. `operand` holds
         /// [`crate::dense_f64::OPERAND`] numbers of 2 words for each product.
@@ -215,7 +215,7 @@ macro_rules! kernels {
             input: *const f64,
             output: *mut f64,
             operand: *const u32,
-            cut: Cut,
+            cut: LineCut,
             stages: u32,
         ) {
             // SAFETY: the launch is as this function's contract says.
@@ -260,7 +260,7 @@ mod tests {
     fn segments_with_their_halo_lie_in_the_array_and_own_every_column() {
         for (nx, warps) in [(1, 1), (64, 1), (65, 2), (5000, 8), (4096, 8), (9999, 4)] {
             for products in LEAST_PRODUCTS..=MOST_PRODUCTS {
-                let cut = Cut::new(nx, warps, products);
+                let cut = LineCut::new(nx, warps, products);
                 assert!(cut.pitch % 128 == 64, "{cut:?}");
                 if !cut.fits() {
                     assert!(warps > 1, "{cut:?}");

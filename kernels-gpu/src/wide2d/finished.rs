@@ -10,7 +10,7 @@
 //! Weights may be sums of two numbers, of which the products take both: with 16 bits, a laplacian's weights would not
 //! sum to zero.
 
-use super::{Epilogue, Launch, PLANE_BYTES, Sweep, sweep};
+use super::{Epilogue, PLANE_BYTES, Sweep, Wide2dLaunch, sweep};
 use crate::half::{Bf16, F16};
 use crate::pointwise::Point;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -35,7 +35,7 @@ pub const POINTS: [u32; 4] = [0, HALF, 1, HALF + 1];
 /// Bytes in shared memory from the value of one plane to that of the next.
 pub const DISTANCE: u32 = PLANE_BYTES;
 
-/// Which parameter of a kernel is the [`Given`], from 0.
+/// Which parameter of a kernel is the [`EpilogueInputs`], from 0.
 pub const PARAMETER: usize = 4;
 
 /// Dynamic shared memory of a block, in bytes, with rows of so many other grids.
@@ -53,7 +53,7 @@ pub type Emulated = dyn Fn([f32; 4], Point, &[[u32; 2]]) -> [f32; 4];
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 #[derive(cuda_std::Parameter)]
-pub struct Given {
+pub struct EpilogueInputs {
     /// Grid point (0, 0) of each of the other grids.
     pub planes: [*const u16; MOST_PLANES],
     /// How many of them there are.
@@ -69,7 +69,7 @@ const WORDS: usize = 16;
 
 /// It for weights that are sums of so many numbers.
 #[derive(Clone, Copy)]
-struct Weights<const NUMBERS: usize>(Given);
+struct Weights<const NUMBERS: usize>(EpilogueInputs);
 
 impl<const NUMBERS: usize> Epilogue for Weights<NUMBERS> {
     const IS_THERE: bool = true;
@@ -132,7 +132,7 @@ impl Finished {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u16, *mut u16, *const u32, Launch, Given);
+pub type Parameters = (*const u16, *mut u16, *const u32, Wide2dLaunch, EpilogueInputs);
 
 /// A kernel, and for which stencils it is.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -163,8 +163,8 @@ macro_rules! kernels {
             input: *const u16,
             output: *mut u16,
             words: *const u32,
-            launch: Launch,
-            given: Given,
+            launch: Wide2dLaunch,
+            given: EpilogueInputs,
         ) {
             // SAFETY: the launch is as this function's contract says.
             unsafe {

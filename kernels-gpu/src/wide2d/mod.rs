@@ -20,7 +20,7 @@
 
 pub mod finished;
 
-use crate::fill::{self, Rows};
+use crate::fill::{self, StageRows};
 use crate::half::{Bf16, F16};
 use crate::layout::{CHUNK, Grid2d};
 use crate::overlap;
@@ -161,7 +161,7 @@ struct Tile {
 
 impl Sweep {
     #[inline(always)]
-    const fn new(input: *const u16, output: *mut u16, launch: &Launch) -> Self {
+    const fn new(input: *const u16, output: *mut u16, launch: &Wide2dLaunch) -> Self {
         let Grid2d { nx, ny, pitch } = launch.grid;
         let (nx, ny, pitch) = (nx as i32, ny as i32, pitch as i32);
         Self { input, output, nx, ny, pitch, tile_rows: launch.tile_rows as i32 }
@@ -350,7 +350,7 @@ unsafe fn fill_stage<F: Epilogue, const RADIUS: i32>(
     let last_row = sweep.ny - 1 + RADIUS;
     let bytes = (tile.units * UNIT + 2 * CHUNK) * ELEMENT;
     let count = STAGE_ROWS * (1 + finish.planes());
-    let rows = Rows { count, bytes, start: LEAD, pitch: ROW_BYTES };
+    let rows = StageRows { count, bytes, start: LEAD, pitch: ROW_BYTES };
     let place = |grid: *const u16, y: i32| {
         let start = y as isize * sweep.pitch as isize + tile.x as isize;
         grid.wrapping_offset(start - SHIFT as isize).cast()
@@ -509,7 +509,7 @@ unsafe fn consume<
 /// What a launch computes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct Wide2dLaunch {
     /// The grid.
     pub grid: Grid2d,
     /// Rows of a tile.
@@ -520,7 +520,7 @@ pub struct Launch {
 
 /// A kernel's parameters, in order.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Parameters = (*const u16, *mut u16, *const u32, Launch);
+pub type Parameters = (*const u16, *mut u16, *const u32, Wide2dLaunch);
 
 /// The kernel for products of a form, a type and a radius, if there is one.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -544,7 +544,7 @@ macro_rules! kernels {
         /// point (0, 0) of two different arrays laid out as in [`crate::layout`]. `words` holds, for
         /// each of 2 · radius + 1 steps, the words of A, then of sparse products 1 of metadata, each for 32 lanes.
         #[kernel(registers = $registers)]
-        pub unsafe fn $name(input: *const u16, output: *mut u16, words: *const u32, launch: Launch) {
+        pub unsafe fn $name(input: *const u16, output: *mut u16, words: *const u32, launch: Wide2dLaunch) {
             // SAFETY: the launch is as this function's contract says.
             unsafe {
                 sweep::<$product, Sums, $radius, { 2 * $radius + 1 }, { 2 * $radius }>(

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::boundary::{Image, Place, Side};
+use crate::boundary::{Image, NeighbourPlace, Side};
 use crate::region::Region;
 use crate::values::Element;
 use crate::{Error, Job, Shape, Values, with_values};
@@ -145,7 +145,7 @@ fn largest(values: &[f64]) -> f64 {
 struct Axis {
     /// The first coordinate.
     low: isize,
-    places: Vec<Place>,
+    places: Vec<NeighbourPlace>,
 }
 
 impl Axis {
@@ -155,13 +155,13 @@ impl Axis {
         let (first, end) = (from.low[axis], from.high[axis]);
         let find = |at: isize| {
             if (first..end).contains(&at) {
-                return Place::Inside((at - first) as usize, Image::SAME);
+                return NeighbourPlace::Inside((at - first) as usize, Image::SAME);
             }
             match job.boundary.resolve(axis, at, extent) {
                 // Of a periodic axis the region may hold another copy of the point.
-                Place::Inside(point, image) => {
+                NeighbourPlace::Inside(point, image) => {
                     let copy = (point as isize - first).rem_euclid(extent as isize);
-                    Place::Inside(copy as usize, image)
+                    NeighbourPlace::Inside(copy as usize, image)
                 }
                 value => value,
             }
@@ -170,7 +170,7 @@ impl Axis {
         Self { low, places: (low..to.high[axis] + radius).map(find).collect() }
     }
 
-    fn place(&self, at: isize) -> Place {
+    fn place(&self, at: isize) -> NeighbourPlace {
         self.places[(at - self.low) as usize]
     }
 }
@@ -211,18 +211,22 @@ impl Step {
             // The row of the neighbours and what becomes of it, or the one value that it has: along x the
             // rule comes first.
             let row = match (z, y) {
-                (_, Place::Value(value)) => Err(value),
-                (Place::Value(value), Place::Inside(_, down)) => Err(down.of(value)),
-                (Place::Inside(z, deep), Place::Inside(y, down)) => {
+                (_, NeighbourPlace::Value(value)) => Err(value),
+                (NeighbourPlace::Value(value), NeighbourPlace::Inside(_, down)) => {
+                    Err(down.of(value))
+                }
+                (NeighbourPlace::Inside(z, deep), NeighbourPlace::Inside(y, down)) => {
                     let row = &values[(z * from_rows + y) * from_columns..][..from_columns];
                     Ok((row, down.after(deep)))
                 }
             };
             let add = |next: &mut [f64], x: isize| {
                 let value = match (xs.place(x + dx), row) {
-                    (Place::Value(value), _) => value,
-                    (Place::Inside(_, beside), Err(value)) => beside.of(value),
-                    (Place::Inside(x, beside), Ok((row, image))) => beside.after(image).of(row[x]),
+                    (NeighbourPlace::Value(value), _) => value,
+                    (NeighbourPlace::Inside(_, beside), Err(value)) => beside.of(value),
+                    (NeighbourPlace::Inside(x, beside), Ok((row, image))) => {
+                        beside.after(image).of(row[x])
+                    }
                 };
                 next[(x - to.low[2]) as usize] += tap.weight * value;
             };

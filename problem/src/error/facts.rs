@@ -31,7 +31,7 @@ impl fmt::Display for Holder {
 
 /// What was asked for of an engine that does not do such a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum UnsupportedRequest {
     /// Several steps at once.
     Depths,
     /// Many steps at once by Fourier transforms.
@@ -40,7 +40,7 @@ pub enum Asked {
     Family,
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for UnsupportedRequest {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Self::Depths => "it takes one step at a time, neither fused nor chained",
@@ -99,7 +99,7 @@ impl Hint {
 
 /// What a request put an end to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum During {
+pub enum InterruptedWork {
     /// Before there was a result.
     Computing,
     /// There was a result, but it was not verified.
@@ -109,7 +109,7 @@ pub enum During {
 }
 
 /// What is said of an end: nothing of one without a result, which is what everybody expects.
-impl fmt::Display for During {
+impl fmt::Display for InterruptedWork {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Self::Computing => "",

@@ -15,9 +15,9 @@ mod show;
 
 pub use function::{Function, NAMED, Type};
 pub use node::{Array, Node};
-pub use parse::{Kind, Syntax, parse};
+pub use parse::{Syntax, SyntaxKind, parse};
 pub use reduction::{Fold, Reduction};
-pub use scope::{PlaceOf, Purpose, Scope, is_name, is_taken, is_value, names_in};
+pub use scope::{CoordinateScope, Purpose, Scope, is_name, is_taken, is_value, names_in};
 pub use show::show;
 
 #[cfg(test)]

@@ -15,14 +15,14 @@ use crate::text::Text;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Syntax {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SyntaxKind,
     /// Its bytes in the whole text.
     pub at: Range<usize>,
 }
 
 /// What a part of an expression can be.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum SyntaxKind {
     /// A number.
     Number(f64),
     /// A name.
@@ -126,9 +126,9 @@ impl Parser<'_> {
             }
             let both = left.at.start..right.at.end;
             let operands = if exchanged { vec![right, left] } else { vec![left, right] };
-            left = Syntax { kind: Kind::Operator(function, operands), at: both.clone() };
+            left = Syntax { kind: SyntaxKind::Operator(function, operands), at: both.clone() };
             if token == Token::Symbol("!=") {
-                let kind = Kind::Operator(Function::Not, vec![left]);
+                let kind = SyntaxKind::Operator(Function::Not, vec![left]);
                 left = Syntax { kind, at: both };
             }
         }
@@ -138,11 +138,11 @@ impl Parser<'_> {
     fn operand(&mut self, level: usize) -> Result<Syntax, Mistake> {
         let prefix = |function, operand: Syntax, start: usize| {
             let at = start..operand.at.end;
-            Ok(Syntax { kind: Kind::Operator(function, vec![operand]), at })
+            Ok(Syntax { kind: SyntaxKind::Operator(function, vec![operand]), at })
         };
         let here = self.next;
         match self.take() {
-            (Token::Number(number), at) => Ok(Syntax { kind: Kind::Number(number), at }),
+            (Token::Number(number), at) => Ok(Syntax { kind: SyntaxKind::Number(number), at }),
             (Token::Symbol("-"), at) => {
                 prefix(Function::Negate, self.expression(SIGN, level + 1)?, at.start)
             }
@@ -156,9 +156,9 @@ impl Parser<'_> {
             }
             (Token::Name(name), at) if *self.peek() == Token::Symbol("(") => {
                 let (arguments, end) = self.arguments(level + 1)?;
-                Ok(Syntax { kind: Kind::Call(name, arguments), at: at.start..end })
+                Ok(Syntax { kind: SyntaxKind::Call(name, arguments), at: at.start..end })
             }
-            (Token::Name(name), at) => Ok(Syntax { kind: Kind::Name(name), at }),
+            (Token::Name(name), at) => Ok(Syntax { kind: SyntaxKind::Name(name), at }),
             (Token::Symbol("("), at) => {
                 let inner = self.expression(0, level + 1)?;
                 let end = self.close(at.clone())?;

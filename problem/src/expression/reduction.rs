@@ -40,7 +40,7 @@ pub struct Reduction {
 
 /// The words for what is reduced over the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReductionKind {
     /// Of the values.
     Fold(Fold),
     /// Their sum by how many they are.
@@ -49,7 +49,7 @@ pub(super) enum Kind {
     Norm,
 }
 
-impl Kind {
+impl ReductionKind {
     /// What a call of this name with so many arguments is, if it is one of these.
     pub fn named(name: &str, arguments: usize) -> Option<Self> {
         match (name, arguments) {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::composed::COMPOSED;
 use super::function::{Function, NAMED, Type};
 use super::node::{Array, Node};
-use super::parse::{Kind, Syntax, parse};
+use super::parse::{Syntax, SyntaxKind, parse};
 use super::reduction::{self, Reduction};
 use crate::error::Mistake;
 use crate::near::near;
@@ -44,7 +44,7 @@ pub enum Purpose {
 
 /// A place of which coordinates are.
 #[derive(Clone, Copy, Debug)]
-pub struct PlaceOf {
+pub struct CoordinateScope {
     /// Along z, y, x in points.
     pub points: [f64; 3],
     /// Distance of points along z, y, x.
@@ -147,9 +147,9 @@ pub fn names_in(text: &Text, terms: &BTreeMap<String, Text>) -> Result<Vec<Strin
         let mut parts = vec![parse(&text)?];
         while let Some(part) = parts.pop() {
             let name = match part.kind {
-                Kind::Number(_) => continue,
-                Kind::Name(name) => name,
-                Kind::Call(_, inner) | Kind::Operator(_, inner) => {
+                SyntaxKind::Number(_) => continue,
+                SyntaxKind::Name(name) => name,
+                SyntaxKind::Call(_, inner) | SyntaxKind::Operator(_, inner) => {
                     parts.extend(inner);
                     continue;
                 }
@@ -176,7 +176,12 @@ impl Scope {
     ///
     /// # Errors
     /// It is no expression for this purpose.
-    pub fn number_at(&self, text: &Text, purpose: Purpose, at: PlaceOf) -> Result<Node, Mistake> {
+    pub fn number_at(
+        &self,
+        text: &Text,
+        purpose: Purpose,
+        at: CoordinateScope,
+    ) -> Result<Node, Mistake> {
         let syntax = parse(text)?;
         self.begin(text, purpose, |check| {
             Check { place: Some(at), ..*check }.typed(&syntax, Type::Number)
@@ -245,15 +250,15 @@ impl Scope {
         let mut left = MOST_PARTS;
         while let Some(part) = parts.pop() {
             match part.kind {
-                Kind::Call(name, inner) => {
-                    let is_one = reduction::Kind::named(&name, inner.len()).is_some();
+                SyntaxKind::Call(name, inner) => {
+                    let is_one = reduction::ReductionKind::named(&name, inner.len()).is_some();
                     if is_one && !self.has(&name) {
                         return Ok(true);
                     }
                     parts.extend(inner);
                 }
-                Kind::Operator(_, inner) => parts.extend(inner),
-                Kind::Name(name) if left > 0 => {
+                SyntaxKind::Operator(_, inner) => parts.extend(inner),
+                SyntaxKind::Name(name) if left > 0 => {
                     left -= 1;
                     parts.extend(self.terms.get(&name).map(parse).transpose()?);
                 }
@@ -307,7 +312,7 @@ struct Check<'a> {
     /// Of a total, what it is made of.
     reductions: Option<Reductions<'a>>,
     /// The only place that it is of, if it is.
-    place: Option<PlaceOf>,
+    place: Option<CoordinateScope>,
     text: &'a Text,
     /// The terms that are being written out.
     open: &'a RefCell<Vec<String>>,
@@ -345,10 +350,10 @@ impl Check<'_> {
         }
         self.depth.set(self.depth.get() + 1);
         let node = match &syntax.kind {
-            Kind::Number(number) => Ok((Node::Number(*number), Type::Number)),
-            Kind::Name(name) => self.name(name, syntax),
-            Kind::Call(name, arguments) => self.call(name, arguments, syntax),
-            Kind::Operator(function, operands) => self.function(*function, operands, syntax),
+            SyntaxKind::Number(number) => Ok((Node::Number(*number), Type::Number)),
+            SyntaxKind::Name(name) => self.name(name, syntax),
+            SyntaxKind::Call(name, arguments) => self.call(name, arguments, syntax),
+            SyntaxKind::Operator(function, operands) => self.function(*function, operands, syntax),
         };
         self.depth.set(self.depth.get() - 1);
         node
@@ -408,11 +413,12 @@ impl Check<'_> {
             if name == "n" { Node::Step } else { Node::StepLength }
         } else if let Some(axis) = axis(name) {
             self.allow(self.purpose >= Purpose::Start, syntax)?;
-            let of = |place: PlaceOf| Node::Number(place.points[axis] * place.spacing[axis]);
+            let of =
+                |place: CoordinateScope| Node::Number(place.points[axis] * place.spacing[axis]);
             self.place.map_or(Node::Coordinate(axis), of)
         } else if let Some(axis) = name.strip_prefix('i').and_then(axis) {
             self.allow(self.purpose >= Purpose::Start, syntax)?;
-            let of = |place: PlaceOf| Node::Number(place.points[axis]);
+            let of = |place: CoordinateScope| Node::Number(place.points[axis]);
             self.place.map_or(Node::Index(axis), of)
         } else {
             return Err(self.unknown(name, syntax));
@@ -505,7 +511,9 @@ impl Check<'_> {
         arguments: &[Syntax],
         syntax: &Syntax,
     ) -> Result<Option<Node>, Mistake> {
-        let Some(kind) = reduction::Kind::named(name, arguments.len()) else { return Ok(None) };
+        let Some(kind) = reduction::ReductionKind::named(name, arguments.len()) else {
+            return Ok(None);
+        };
         if self.scope.has(name) {
             return Ok(None);
         }
@@ -720,7 +728,7 @@ impl Check<'_> {
         }
         if known().any(|known| known == name) {
             return match syntax.kind {
-                Kind::Call(..) => wrong(format!("'{name}' is no function"))
+                SyntaxKind::Call(..) => wrong(format!("'{name}' is no function"))
                     .hint(format!("a product needs its sign: {name}*(...)")),
                 _ => wrong(format!("'{name}' is a function; its argument is missing"))
                     .hint(format!("as in {name}(u)")),

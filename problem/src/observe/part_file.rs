@@ -15,14 +15,14 @@ pub struct PartFile {
     /// The file, which rank 0 has made.
     pub path: PathBuf,
     /// What of it.
-    pub what: What,
+    pub what: PartContent,
 }
 
 /// What a rank writes into a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub enum PartContent {
     /// Its rows of an array.
-    Rows(Rows),
+    Rows(FileRegion),
     /// A part of a checkpoint.
     State,
     /// Its chunks of a zarr group's array.
@@ -37,7 +37,7 @@ pub enum What {
 
 /// An array in a file, of some region of the grid, in C order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rows {
+pub struct FileRegion {
     /// Where its values begin.
     pub start: u64,
     /// The region.
@@ -46,7 +46,7 @@ pub struct Rows {
     pub wide: bool,
 }
 
-impl Rows {
+impl FileRegion {
     /// Bytes of a value of this type.
     #[must_use]
     pub fn value_bytes(&self, dtype: Dtype) -> usize {

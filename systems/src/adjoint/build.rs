@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::algebra::{add, call, choose, number as number_of, sum, times};
-use super::making::Making;
-use super::reverse::{Own, Reverse, is_at};
-use super::{Adjoint, By, Misfit, refused};
+use super::making::AdjointBuilder;
+use super::reverse::{AdjointWorkField, Reverse, is_at};
+use super::{Adjoint, GradientVariables, Misfit, refused};
 use crate::checked::System;
 use crate::expression::{Array, Function, Node};
 use crate::parts::{Recorded, Source, Start};
@@ -21,7 +21,7 @@ use problem::{Error, Grid};
 /// Something that has no adjoint here.
 pub fn build(
     (system, asked): (&System, &System),
-    by: &By,
+    by: &GradientVariables,
     (first, steps): (usize, usize),
     misfit: &Misfit,
 ) -> Result<Adjoint, Error> {
@@ -43,7 +43,7 @@ pub fn build(
                 0 => format!("adjoint_{}", of.name),
                 _ => format!("adjoint_{}_{level}", of.name),
             };
-            reverse.array(Own { name, value: None, periodic, sides: None })
+            reverse.array(AdjointWorkField { name, value: None, periodic, sides: None })
         };
         adjoints.push((0..of.levels).map(|level| own(level, &mut reverse)).collect());
     }
@@ -95,7 +95,12 @@ pub fn build(
     let mut gradients = Vec::new();
     for (array, (_, name)) in arrays.iter().zip(&wanted) {
         let name = format!("gradient_{name}");
-        let own = reverse.array(Own { name, value: None, periodic: [false; 3], sides: None });
+        let own = reverse.array(AdjointWorkField {
+            name,
+            value: None,
+            periodic: [false; 3],
+            sides: None,
+        });
         let parts = reverse.found.remove(array).unwrap_or_default();
         let parts = vec![Node::Read(own), sum(parts)];
         nexts.push((own, usual_or(parts, own, *array)));
@@ -117,8 +122,12 @@ pub fn build(
             (None, Node::Read(array)) if array == of_state => of_state,
             (None, after) => {
                 let name = format!("source_{}", system.fields[field].name);
-                let own =
-                    reverse.array(Own { name, value: None, periodic: [false; 3], sides: None });
+                let own = reverse.array(AdjointWorkField {
+                    name,
+                    value: None,
+                    periodic: [false; 3],
+                    sides: None,
+                });
                 nexts.push((own, after));
                 own
             }
@@ -131,7 +140,7 @@ pub fn build(
     let files = Vec::new();
     let (own_names, tables, totals) = Default::default();
     let names = BTreeMap::new();
-    let mut making = Making {
+    let mut making = AdjointBuilder {
         reverse,
         asked,
         counts,

@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 
 use problem::Boundary;
-use problem::boundary::Place;
+use problem::boundary::NeighbourPlace;
 
 /// The distance (z, y, x) of a place from a point.
 pub type Offset = [i32; 3];
 
 /// Of each axis (z, y, x) the coordinate of points, or all.
-pub type At = [Option<usize>; 3];
+pub type AxisCoordinates = [Option<usize>; 3];
 
 /// A place outside that leads to points of the grid.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ struct Ghost {
 }
 
 impl Ghost {
-    fn at(&self) -> At {
+    fn at(&self) -> AxisCoordinates {
         self.along.map(|it| it.map(|(_, at, _)| at))
     }
 
@@ -50,7 +50,7 @@ fn ghosts(
         let high = taps.iter().map(|tap| tap[axis]).max().unwrap_or(0).max(0) as isize;
         let extent = extents[axis] as isize;
         for place in (-low..0).chain(extent..extent + high) {
-            if let Place::Inside(at, image) = boundary.resolve(axis, place, extents[axis])
+            if let NeighbourPlace::Inside(at, image) = boundary.resolve(axis, place, extents[axis])
                 && image.factor != 0.0
             {
                 all.push(Some(((place - at as isize) as i32, at, image.factor)));
@@ -80,9 +80,9 @@ pub fn of_stencil(
     extents: [usize; 3],
     stencil: &[(Offset, f64)],
     left_out: [bool; 3],
-) -> BTreeMap<At, Vec<(Offset, f64)>> {
+) -> BTreeMap<AxisCoordinates, Vec<(Offset, f64)>> {
     let taps: Vec<Offset> = stencil.iter().map(|(tap, _)| *tap).collect();
-    let mut all: BTreeMap<At, BTreeMap<Offset, f64>> = BTreeMap::new();
+    let mut all: BTreeMap<AxisCoordinates, BTreeMap<Offset, f64>> = BTreeMap::new();
     for ghost in ghosts(boundary, extents, &taps, left_out) {
         let factor = ghost.factor();
         for (tap, weight) in stencil {
@@ -109,8 +109,8 @@ pub fn of_places(
     extents: [usize; 3],
     taps: &[Offset],
     left_out: [bool; 3],
-) -> BTreeMap<At, Vec<(Offset, f64)>> {
-    let mut all: BTreeMap<At, BTreeMap<Offset, f64>> = BTreeMap::new();
+) -> BTreeMap<AxisCoordinates, Vec<(Offset, f64)>> {
+    let mut all: BTreeMap<AxisCoordinates, BTreeMap<Offset, f64>> = BTreeMap::new();
     for ghost in ghosts(boundary, extents, taps, left_out) {
         // Whether anything reaches it from a point of the grid.
         let reached = taps.iter().any(|tap| {
@@ -130,8 +130,10 @@ pub fn of_places(
     without_zeros(all)
 }
 
-fn without_zeros(all: BTreeMap<At, BTreeMap<Offset, f64>>) -> BTreeMap<At, Vec<(Offset, f64)>> {
-    let taps = |(at, taps): (At, BTreeMap<Offset, f64>)| {
+fn without_zeros(
+    all: BTreeMap<AxisCoordinates, BTreeMap<Offset, f64>>,
+) -> BTreeMap<AxisCoordinates, Vec<(Offset, f64)>> {
+    let taps = |(at, taps): (AxisCoordinates, BTreeMap<Offset, f64>)| {
         let taps: Vec<_> = taps.into_iter().filter(|(_, weight)| *weight != 0.0).collect();
         (!taps.is_empty()).then_some((at, taps))
     };

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::reverse::{Own, Reverse};
-use super::text::{Backwards, Names, Writer};
-use super::{Adjoint, By, Given, Misfit, OfField, Summed, refused};
+use super::reverse::{AdjointWorkField, Reverse};
+use super::text::{Names, ReverseSteps, Writer};
+use super::{Adjoint, ForwardField, GradientField, GradientVariables, Misfit, OfField, refused};
 use crate::checked::System;
 use crate::description::{CoefficientText, Description, FieldText, StartText, TableText, WorkText};
 use crate::expression::{Array, Fold, Node, Reduction};
@@ -18,7 +18,7 @@ use problem::{Dtype, Error, Grid};
 mod ends;
 
 /// An adjoint system in the making.
-pub struct Making<'a> {
+pub struct AdjointBuilder<'a> {
     pub reverse: Reverse<'a>,
     /// The system that was asked for, with constants in the places of coefficients that the reversed one may have.
     pub asked: &'a System,
@@ -44,7 +44,7 @@ pub struct Making<'a> {
 /// The next values of fields, the fields of gradients, of each field those of its levels, and what is recorded where sources are.
 pub type Equations = (Vec<(Array, Node)>, Vec<Array>, Vec<Vec<Array>>, BTreeMap<usize, Array>);
 
-impl Making<'_> {
+impl AdjointBuilder<'_> {
     /// Gives all arrays names.
     pub fn name(&mut self) {
         let system = self.reverse.system;
@@ -127,7 +127,7 @@ impl Making<'_> {
         mut self,
         (nexts, gradients, adjoints, at_sources): Equations,
         wanted: &[(usize, &String)],
-        by: &By,
+        by: &GradientVariables,
         (first, steps): (usize, usize),
         misfit: &Misfit,
     ) -> Result<Adjoint, Error> {
@@ -174,7 +174,7 @@ impl Making<'_> {
                         Array::Field { level, .. } => -(level as isize),
                         _ => 1,
                     };
-                    given.push(Given { name, field, when });
+                    given.push(ForwardField { name, field, when });
                 }
                 Array::Work(_) => {
                     let name = self.names[array].clone();
@@ -211,7 +211,7 @@ impl Making<'_> {
         let description = self.stencils(description);
         let constants = self.reverse.constants.iter().copied().collect();
         let summed = gradients.iter().zip(wanted).enumerate();
-        let summed = summed.map(|(number, (array, (_, by_name)))| Summed {
+        let summed = summed.map(|(number, (array, (_, by_name)))| GradientField {
             name: self.names[array].clone(),
             by: (*by_name).clone(),
             is_parameter: number >= by.coefficients.len(),
@@ -233,7 +233,9 @@ impl Making<'_> {
                 first + steps
             ))
         })?;
-        checked.hold(&given.iter().map(|given: &Given| given.name.as_str()).collect::<Vec<_>>());
+        checked.hold(
+            &given.iter().map(|given: &ForwardField| given.name.as_str()).collect::<Vec<_>>(),
+        );
         let source_count = system.source_places;
         Ok(Adjoint {
             description,
@@ -251,11 +253,11 @@ impl Making<'_> {
     }
 
     /// The steps of the adjoint.
-    fn backwards(&self) -> Backwards<'_> {
+    fn backwards(&self) -> ReverseSteps<'_> {
         let system = self.reverse.system;
         let times = system.tables.len() + system.traces.len() + system.totals.names.len();
         let paced = system.varies_steps().then_some(([times, times + 1], self.first));
-        Backwards { last: self.last, clock: &system.clock, paced }
+        ReverseSteps { last: self.last, clock: &system.clock, paced }
     }
 
     /// The equation of an array as text, with the times that it had.
@@ -301,7 +303,7 @@ impl Making<'_> {
     }
 
     /// What lies around an array of the adjoint: zeros, but for axes that are periodic, unless it is solved for.
-    fn around(&self, own: &Own) -> Result<String, Error> {
+    fn around(&self, own: &AdjointWorkField) -> Result<String, Error> {
         let dims = self.reverse.system.shape.dims();
         if let Some(sides) = &own.sides {
             let no_array = |_: Array| String::new();

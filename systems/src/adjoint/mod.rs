@@ -70,7 +70,7 @@ impl Misfit {
 
 /// By what is differentiated, besides the values before a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct By {
+pub struct GradientVariables {
     /// Coefficients, by name.
     pub coefficients: Vec<String>,
     /// Constants, by name.
@@ -79,7 +79,7 @@ pub struct By {
 
 /// A field of the adjoint system that is a forward value, to be given before each step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct ForwardField {
     /// Its name in the adjoint system.
     pub name: String,
     /// The forward field.
@@ -101,7 +101,7 @@ pub struct OfField {
 
 /// A field of the adjoint system in which a gradient is added up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summed {
+pub struct GradientField {
     /// Its name in the adjoint system.
     pub name: String,
     /// The coefficient, or the parameter.
@@ -133,11 +133,11 @@ pub struct Adjoint {
     /// It, checked.
     pub system: System,
     /// Forward values that it needs; nothing of a linear system.
-    pub given: Vec<Given>,
+    pub given: Vec<ForwardField>,
     /// The adjoints of fields and of their earlier levels, in the order of a state.
     pub fields: Vec<OfField>,
     /// The gradients that it adds up.
-    pub summed: Vec<Summed>,
+    pub summed: Vec<GradientField>,
     /// What its receivers record: adjoints where the forward system has sources.
     pub sources: Vec<AtSource>,
     /// How many sources the forward system has, in all places.
@@ -161,7 +161,7 @@ impl Adjoint {
     /// constant.
     pub fn new(
         system: &System,
-        by: &By,
+        by: &GradientVariables,
         (first, steps): (usize, usize),
         misfit: &Misfit,
     ) -> Result<Self, Error> {

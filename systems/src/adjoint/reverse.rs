@@ -2,8 +2,8 @@
 //! The equations of a step, differentiated from their values back to what they read.
 //!
 //! Each array that a step computes has an *adjoint*: by how much what is sought changes with its value at each point. The adjoint of what an
-//! equation reads is that of the equation's value times the derivative. A stencil S of an expression e hands on v = Sᵀ(w) from the adjoint w of
-//! its value, where Sᵀ has the weights of S at the opposite offsets and w is 0 beyond the grid, for no equation is computed there. So v is known at
+//! equation reads is that of the equation's value times the derivative. A stencil S of an expression e hands on v = Sᵀ(w) from the adjoint w of its
+//! value. Sᵀ has the weights of S at the opposite offsets. w is 0 beyond the grid, for no equation is computed there. So v is known at
 //! places beyond sides, too, where S reads e; and where the derivative of e holds other stencils, the same is done to it. What lies beyond
 //! sides is added to the points that it leads to ([`super::fold`]).
 
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::algebra::{call, guarded, number, split, sum, times};
 use super::derivative::{constant, pulled_where};
-use super::fold::{At, Offset};
+use super::fold::{AxisCoordinates, Offset};
 use crate::checked::System;
 use crate::expression::{Array, Function, Node, Reduction, Type};
 use problem::Boundary;
@@ -26,7 +26,7 @@ mod totals;
 const MOST_UNNAMED: usize = 24;
 
 /// A work field of the adjoint step.
-pub struct Own {
+pub struct AdjointWorkField {
     /// What it is called, if that is not taken.
     pub name: String,
     /// Its value; none of a field of the adjoint.
@@ -39,40 +39,40 @@ pub struct Own {
 
 /// What an expression hands on.
 #[derive(Clone)]
-struct Handed {
+struct Contribution {
     /// The adjoint of its value, at whatever place it is computed.
     value: Node,
     /// From where on the way to it stencils read; nothing at the point itself.
-    path: Option<Path>,
+    path: Option<StencilPath>,
 }
 
 /// The stencils on the way to an expression.
 #[derive(Clone)]
-struct Path {
+struct StencilPath {
     /// All offsets together.
     taps: Vec<Offset>,
     /// What the adjoint is, if it is just a stencil of an array.
-    only: Option<Only>,
+    only: Option<ScaledTranspose>,
     /// Axes along which all that is read is periodic.
     periodic: [bool; 3],
 }
 
 /// A factor times a transposed stencil of an array.
 #[derive(Clone)]
-struct Only {
+struct ScaledTranspose {
     factor: Node,
     /// The stencil before it was transposed.
     taps: Vec<(Offset, f64)>,
     of: Array,
 }
 
-impl Path {
+impl StencilPath {
     /// It with another adjoint at its end.
     fn with(&self, value: &Node) -> Self {
         let only = self.only.clone().and_then(|only| {
             let (factor, rest) = split(value);
             let is_one = matches!(&rest, Node::Stencil(_, of) if **of == Node::Read(only.of));
-            is_one.then_some(Only { factor, ..only })
+            is_one.then_some(ScaledTranspose { factor, ..only })
         });
         Self { only, ..self.clone() }
     }
@@ -94,7 +94,7 @@ pub struct Reverse<'a> {
     /// Of each source of the system whether what it adds counts.
     counts: Vec<bool>,
     /// Fields and work fields of the adjoint: numbered as work fields after those of the system.
-    pub own: Vec<Own>,
+    pub own: Vec<AdjointWorkField>,
     /// What of each array the adjoint is the sum of.
     pub found: BTreeMap<Array, Vec<Node>>,
     /// What depends on what is differentiated by.
@@ -156,17 +156,17 @@ impl<'a> Reverse<'a> {
     /// It holds something that has no adjoint here.
     pub fn recorded(&mut self, node: &Node, by: Node) -> Result<(), String> {
         self.usual = [false; 3];
-        self.hand(node, Handed { value: by, path: None })
+        self.hand(node, Contribution { value: by, path: None })
     }
 
     /// An array of the adjoint.
-    pub fn array(&mut self, own: Own) -> Array {
+    pub fn array(&mut self, own: AdjointWorkField) -> Array {
         self.own.push(own);
         Array::Work(self.system.works.len() + self.own.len() - 1)
     }
 
     /// One of its arrays, if it is that.
-    pub fn own(&self, array: Array) -> Option<&Own> {
+    pub fn own(&self, array: Array) -> Option<&AdjointWorkField> {
         match array {
             Array::Work(work) => work.checked_sub(self.system.works.len()).map(|it| &self.own[it]),
             _ => None,
@@ -205,7 +205,12 @@ impl<'a> Reverse<'a> {
                 rest => {
                     let name = format!("adjoint_of_{}", self.system.name_of(computed));
                     let periodic = self.periodic_of(computed);
-                    let own = self.array(Own { name, value: Some(rest), periodic, sides: None });
+                    let own = self.array(AdjointWorkField {
+                        name,
+                        value: Some(rest),
+                        periodic,
+                        sides: None,
+                    });
                     times(factor, Node::Read(own))
                 }
             };
@@ -213,7 +218,7 @@ impl<'a> Reverse<'a> {
                 self.after.insert(field, value.clone());
                 self.sources_of(field, &value).map_err(|what| (computed, what))?;
             }
-            let handed = Handed { value, path: None };
+            let handed = Contribution { value, path: None };
             self.usual = self.periodic_of(computed);
             let handed = match self.value(computed) {
                 Node::Solve(stencil, right) => {
@@ -270,8 +275,8 @@ impl<'a> Reverse<'a> {
     }
 
     /// Hands the adjoint of an expression on to what it reads: through each part of it once, however often it stands there.
-    fn hand(&mut self, node: &Node, handed: Handed) -> Result<(), String> {
-        let Handed { value, path } = handed;
+    fn hand(&mut self, node: &Node, handed: Contribution) -> Result<(), String> {
+        let Contribution { value, path } = handed;
         let mut left: Vec<(usize, Node, Vec<Node>)> =
             vec![(height(node), node.clone(), vec![value])];
         // A part is nearer to the ground than what it is a part of.
@@ -283,7 +288,7 @@ impl<'a> Reverse<'a> {
             }
             let Node::Call(function, arguments) = &node else {
                 let path = path.as_ref().map(|path| path.with(&value));
-                self.hand_on(&node, &Handed { value, path })?;
+                self.hand_on(&node, &Contribution { value, path })?;
                 continue;
             };
             self.note_constants(*function, arguments);
@@ -308,7 +313,7 @@ impl<'a> Reverse<'a> {
     }
 
     /// Hands the adjoint of what is no function of others on.
-    fn hand_on(&mut self, node: &Node, handed: &Handed) -> Result<(), String> {
+    fn hand_on(&mut self, node: &Node, handed: &Contribution) -> Result<(), String> {
         match node {
             Node::Read(array) => self.read(*array, handed),
             Node::Stencil(number, argument) => {
@@ -379,7 +384,7 @@ fn height(node: &Node) -> usize {
 }
 
 /// Whether a point has these coordinates.
-pub fn is_at(at: At) -> Node {
+pub fn is_at(at: AxisCoordinates) -> Node {
     let along = (0..3).filter_map(|axis| {
         let place = number(at[axis]? as f64);
         Some(call(Function::Equal, [Node::Index(axis), place]))

@@ -4,14 +4,14 @@
 
 /// How steps are gone back over in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ReversePlan {
     /// Steps of a unit, of which the values before each are kept at once.
     pub unit: usize,
     /// States at the beginnings of units, the first one among them; none where all steps are one unit.
     pub states: usize,
 }
 
-impl Plan {
+impl ReversePlan {
     /// The one with which the fewest steps are taken again, if a state and what is kept of a step take so many bytes, and there are no more than
     /// these; none if not one state fits. What a unit of one step keeps is not counted.
     #[must_use]
@@ -28,7 +28,7 @@ impl Plan {
         plans.min_by_key(|plan| plan.steps_again(steps))
     }
 
-    /// As [`Plan::new`], where everything that is kept counts: values before each step of a unit, after it and so many times before it, and
+    /// As [`ReversePlan::new`], where everything that is kept counts: values before each step of a unit, after it and so many times before it, and
     /// beside states that after all steps. A plan of one state and units of one step is made as soon as one state fits.
     #[must_use]
     pub fn within(
@@ -152,14 +152,14 @@ mod tests {
     #[test]
     fn plans_use_the_memory_that_there_is() {
         for (steps, state, of_step) in [(200, 12, 8), (2000, 8, 4), (37, 5, 5), (1, 3, 1)] {
-            let one_run = Plan::bytes_of_one_run(steps, (state, of_step));
-            let plan = |bytes| Plan::new(steps, (state, of_step), bytes);
+            let one_run = ReversePlan::bytes_of_one_run(steps, (state, of_step));
+            let plan = |bytes| ReversePlan::new(steps, (state, of_step), bytes);
             let once = plan(one_run).unwrap();
             let again = if once.states == 0 { 0 } else { once.steps_again(steps) };
             assert!(again <= steps as u128, "{steps}: {once:?} takes {again}");
             let bytes = (once.unit - 1) as u128 * of_step + once.states as u128 * state;
             assert!(bytes <= one_run, "{steps}: {once:?}");
-            assert_eq!(plan(steps as u128 * of_step), Some(Plan { unit: steps, states: 0 }));
+            assert_eq!(plan(steps as u128 * of_step), Some(ReversePlan { unit: steps, states: 0 }));
             assert_eq!(plan(state - 1).is_none(), steps > 1);
         }
     }
@@ -170,15 +170,15 @@ mod tests {
         for (steps, lag, state, of_step) in
             [(200, 0, 12, 8), (37, 2, 5, 5), (2, 1, 3, 1), (0, 1, 3, 1)]
         {
-            let least = state + Plan::bytes_besides(lag, (state, of_step));
+            let least = state + ReversePlan::bytes_besides(lag, (state, of_step));
             for bytes in state..least + 2 * steps as u128 * of_step {
-                let plan = Plan::within((steps, lag), (state, of_step), bytes).unwrap();
+                let plan = ReversePlan::within((steps, lag), (state, of_step), bytes).unwrap();
                 let taken =
                     plan.times(steps, lag) as u128 * of_step + plan.places() as u128 * state;
                 assert!(taken <= bytes.max(least), "{steps}: {plan:?} of {bytes} takes {taken}");
             }
             assert_eq!(
-                Plan::within((steps, lag), (state, of_step), state - 1).is_none(),
+                ReversePlan::within((steps, lag), (state, of_step), state - 1).is_none(),
                 steps > 2
             );
         }

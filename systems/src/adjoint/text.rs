@@ -172,7 +172,7 @@ impl Writer<'_> {
 }
 
 /// How the steps of an adjoint follow those that it goes back over.
-pub struct Backwards<'a> {
+pub struct ReverseSteps<'a> {
     /// The step that its first one goes back over.
     pub last: isize,
     /// When the steps are.
@@ -181,7 +181,7 @@ pub struct Backwards<'a> {
     pub paced: Option<([usize; 2], usize)>,
 }
 
-impl Backwards<'_> {
+impl ReverseSteps<'_> {
     /// An expression of a step in steps of the adjoint: its step n is the step `last` - n.
     pub fn of(&self, node: &Node) -> Node {
         let Self { last, clock, paced } = *self;

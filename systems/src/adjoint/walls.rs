@@ -25,7 +25,7 @@ pub fn written_out(system: &System) -> Result<Option<System>, Error> {
     if system.solid.is_none() {
         return Ok(None);
     }
-    let mut writing = Writing { system, stencils: system.stencils.clone() };
+    let mut writing = WallExpressions { system, stencils: system.stencils.clone() };
     let mut own = system.clone();
     let mut write = |node: &mut Node| -> Result<(), Error> {
         *node = writing.at_point(node).map_err(refused)?;
@@ -50,13 +50,13 @@ pub fn written_out(system: &System) -> Result<Option<System>, Error> {
 }
 
 /// Expressions in the writing.
-struct Writing<'a> {
+struct WallExpressions<'a> {
     system: &'a System,
     /// Stencils of the system, and the ones that are made of them.
     stencils: Vec<Stencil>,
 }
 
-impl Writing<'_> {
+impl WallExpressions<'_> {
     /// An expression, as the point has it.
     fn at_point(&mut self, node: &Node) -> Result<Node, String> {
         match node {

@@ -15,12 +15,12 @@ use crate::totals::Totals;
 mod session;
 mod sum_steps;
 
-pub use session::Apart;
+pub use session::SplitSession;
 pub use sum_steps::SumSteps;
 
 /// A part of a system.
 #[derive(Clone)]
-pub struct Part {
+pub struct SystemPart {
     /// It by itself, with fields and coefficients numbered anew.
     pub system: System,
     /// The numbers of its fields in the whole system.
@@ -31,14 +31,14 @@ pub struct Part {
 
 /// The parts of a system, in the order of their first fields: one, if all fields depend on each other.
 #[must_use]
-pub fn parts(system: &System) -> Vec<Part> {
+pub fn parts(system: &System) -> Vec<SystemPart> {
     // Who reads what a step computes waits for it, and who reads totals for all fields; steps are as long for all. Beside solid
     // points no part is a stencil.
     let together = system.waits_for_totals() || system.varies_steps() || system.solid.is_some();
     if system.computes_in_turn() || together {
         let (fields, coefficients) = (0..system.fields.len(), 0..system.coefficients.len());
         let (fields, coefficients) = (fields.collect(), coefficients.collect());
-        return vec![Part { system: system.clone(), fields, coefficients }];
+        return vec![SystemPart { system: system.clone(), fields, coefficients }];
     }
     let mut part_of: Vec<usize> = (0..system.fields.len()).collect();
     for (number, field) in system.fields.iter().enumerate() {
@@ -80,7 +80,7 @@ fn arrays<'a>(nodes: impl Iterator<Item = &'a Node>) -> BTreeSet<Array> {
 }
 
 /// A system of some fields, which read no others.
-fn part(system: &System, fields: Vec<usize>) -> Part {
+fn part(system: &System, fields: Vec<usize>) -> SystemPart {
     let sources = system.sources.iter().filter(|source| fields.contains(&source.field));
     let coefficients = coefficients(system, &fields, sources.clone());
     let place = |all: &[usize], number: usize| {
@@ -149,7 +149,7 @@ fn part(system: &System, fields: Vec<usize>) -> Part {
         warnings: Vec::new(),
         ..system.clone()
     };
-    Part { system: part, fields, coefficients }
+    SystemPart { system: part, fields, coefficients }
 }
 
 /// What a field starts with, now and before.
@@ -183,7 +183,7 @@ fn coefficients<'a>(
     found.into_iter().collect()
 }
 
-impl Part {
+impl SystemPart {
     /// What it begins with, of the values that the whole system begins with; its fields are taken out of those.
     fn beginning(&self, whole: &mut StartValues) -> StartValues {
         StartValues {

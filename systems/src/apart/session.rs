@@ -8,7 +8,7 @@ use compute::engine::{Session, State};
 use problem::observe::PendingCopy;
 use problem::{Dtype, Error, Grid, Region, Shape, View, values as grid};
 
-use super::Part;
+use super::SystemPart;
 use crate::checked::System;
 use crate::evaluate::Values;
 use crate::expression::Array;
@@ -17,14 +17,14 @@ use crate::session::{Copies, StepSession};
 use crate::start::StartValues;
 
 /// A part of a system on its engine.
-struct Own {
-    part: Part,
+struct PartSession {
+    part: SystemPart,
     session: Box<dyn StepSession>,
 }
 
 /// The receivers of a part.
 #[derive(Clone, Default)]
-struct Received {
+struct PartReceivers {
     /// Their places among those of the system.
     columns: Vec<usize>,
     /// Their fields and points, by the numbers of the part.
@@ -32,32 +32,33 @@ struct Received {
 }
 
 /// A system whose parts are computed apart.
-pub struct Apart {
+pub struct SplitSession {
     system: System,
-    parts: Vec<Own>,
+    parts: Vec<PartSession>,
     /// Of each array of the system its part, and its number there.
     arrays: Vec<(usize, usize)>,
     coefficients: Vec<Arc<Grid>>,
     engine: &'static str,
 }
 
-impl Apart {
+impl SplitSession {
     /// A system whose parts are opened by `open`, all on one engine.
     ///
     /// # Errors
     /// `open` fails.
     pub fn new(
         system: System,
-        parts: Vec<Part>,
+        parts: Vec<SystemPart>,
         engine: &'static str,
         mut beginning: StartValues,
-        open: impl Fn(&Part, StartValues) -> Result<Box<dyn StepSession>, Error>,
+        open: impl Fn(&SystemPart, StartValues) -> Result<Box<dyn StepSession>, Error>,
     ) -> Result<Self, Error> {
-        let with_session = |part: Part| {
+        let with_session = |part: SystemPart| {
             let own = part.beginning(&mut beginning);
-            Ok(Own { session: open(&part, own)?, part })
+            Ok(PartSession { session: open(&part, own)?, part })
         };
-        let parts = parts.into_iter().map(with_session).collect::<Result<Vec<Own>, Error>>()?;
+        let parts =
+            parts.into_iter().map(with_session).collect::<Result<Vec<PartSession>, Error>>()?;
         let place = |array: Array| {
             let Array::Field { field, level } = array else {
                 unreachable!("coefficients have no numbers")
@@ -87,8 +88,8 @@ impl Apart {
     }
 
     /// The receivers of each part among some points.
-    fn of_parts(&self, points: &[(usize, usize)]) -> Vec<Received> {
-        let mut all = vec![Received::default(); self.parts.len()];
+    fn of_parts(&self, points: &[(usize, usize)]) -> Vec<PartReceivers> {
+        let mut all = vec![PartReceivers::default(); self.parts.len()];
         for (column, (field, index)) in points.iter().enumerate() {
             let (part, local) = place(&self.parts, *field);
             all[part].columns.push(column);
@@ -99,13 +100,13 @@ impl Apart {
 }
 
 /// The part of a field, and its number there.
-fn place(parts: &[Own], field: usize) -> (usize, usize) {
-    let local = |own: &Own| own.part.fields.iter().position(|it| *it == field);
+fn place(parts: &[PartSession], field: usize) -> (usize, usize) {
+    let local = |own: &PartSession| own.part.fields.iter().position(|it| *it == field);
     let found = parts.iter().enumerate().find_map(|(part, own)| Some((part, local(own)?)));
     found.expect("each field is in a part")
 }
 
-impl Session for Apart {
+impl Session for SplitSession {
     fn device(&self) -> String {
         self.parts[0].session.device()
     }
@@ -150,7 +151,7 @@ impl Session for Apart {
     }
 }
 
-impl StepSession for Apart {
+impl StepSession for SplitSession {
     fn advance_from_before(&mut self) -> Result<(), Error> {
         self.parts.iter_mut().try_for_each(|own| own.session.advance_from_before())
     }
@@ -167,7 +168,7 @@ impl StepSession for Apart {
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
         let (mut time, mut rows) = (Duration::ZERO, vec![vec![0.0; points.len()]; steps]);
         let received = self.of_parts(points);
-        for (Received { columns, points }, own) in received.into_iter().zip(&mut self.parts) {
+        for (PartReceivers { columns, points }, own) in received.into_iter().zip(&mut self.parts) {
             if points.is_empty() {
                 time += own.session.advance(steps)?;
                 continue;

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use super::*;
 use crate::{
-    Asked, AtText, Description, FieldText, Interpolation, ReceiverText, RecordText,
+    AtText, ComputeOptions, Description, FieldText, Interpolation, ReceiverText, RecordText,
     SystemSimulation, Units, families,
 };
 use compute::engine::EngineRequest;
 use problem::Dtype;
-use problem::check::verify::Outcome;
+use problem::check::verify::ComparisonOutcome;
 
 /// Two stencils of different reach, and two fields that react with each other, read a coefficient and are recorded.
 fn four(dtype: Dtype) -> System {
@@ -58,7 +58,8 @@ fn parts_give_the_values_and_the_records_of_the_whole() {
         let system = four(dtype);
         let of = |family: &str| {
             let family = Some(families::find(family).unwrap().name());
-            let asked = Asked { engine: EngineRequest::Cpu, family, ..Asked::default() };
+            let asked =
+                ComputeOptions { engine: EngineRequest::Cpu, family, ..ComputeOptions::default() };
             SystemSimulation::asked(&system, &asked).unwrap()
         };
         let (mut apart, mut whole) = (of("apart-on-cores"), of("rows"));
@@ -82,7 +83,7 @@ fn parts_give_the_values_and_the_records_of_the_whole() {
         }
         assert_eq!(apart.records(), whole.records());
         let report = apart.report();
-        assert_eq!(report.verification.outcome, Some(Outcome::Verified), "{dtype}");
+        assert_eq!(report.verification.outcome, Some(ComparisonOutcome::Verified), "{dtype}");
     }
 }
 
@@ -90,7 +91,7 @@ fn parts_give_the_values_and_the_records_of_the_whole() {
 #[test]
 fn types_of_16_bits_are_not_taken_apart() {
     let family = Some("apart-on-cores");
-    let asked = Asked { engine: EngineRequest::Cpu, family, ..Asked::default() };
+    let asked = ComputeOptions { engine: EngineRequest::Cpu, family, ..ComputeOptions::default() };
     for dtype in [Dtype::F16, Dtype::Bf16] {
         let refused = SystemSimulation::asked(&four(dtype), &asked).map(|_| ()).unwrap_err();
         assert!(refused.to_string().contains("none of its parts is a stencil"), "{refused}");
@@ -106,7 +107,7 @@ fn what_has_no_stencil_apart_is_no_way() {
         System::new(&description, Path::new("")).unwrap()
     };
     let family = Some("apart-on-cores");
-    let asked = Asked { engine: EngineRequest::Cpu, family, ..Asked::default() };
+    let asked = ComputeOptions { engine: EngineRequest::Cpu, family, ..ComputeOptions::default() };
     let refused = SystemSimulation::asked(&system, &asked).map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("none of its parts is a stencil"), "{refused}");
 }
@@ -123,7 +124,8 @@ fn random_systems_beside_a_stencil_give_the_values_of_both() {
             description.field(FieldText::new("alone", "0.5 + 0.25*random(5)", "0.5*alone"));
         let Ok(system) = System::new(&description, Path::new("")) else { continue };
         let family = Some("apart-on-cores");
-        let asked = Asked { engine: EngineRequest::Cpu, family, ..Asked::default() };
+        let asked =
+            ComputeOptions { engine: EngineRequest::Cpu, family, ..ComputeOptions::default() };
         let Ok(mut apart) = SystemSimulation::asked(&system, &asked) else { continue };
         let mut whole = SystemSimulation::new(&system).unwrap();
         apart.compare_all(true);

@@ -3,15 +3,15 @@
 //! of them. A small grid does not fill a GPU, and a launch takes as long as many such grids.
 //!
 //! A [`Batch`] says which of some systems these are, and by what they are computed; each of them then has a simulation of its
-//! own ([`crate::SystemSimulation`]) in a thread of its own, at a [`Seat`].
+//! own ([`crate::SystemSimulation`]) in a thread of its own, at a [`BatchSeat`].
 
 use std::sync::Arc;
 
 use crate::checked::System;
 use crate::expression::Node;
-use crate::gpu::{self, Kernel, Place};
-use crate::parts::Beside;
-use crate::plan::{self, Chosen, Request};
+use crate::gpu::{self, BatchPlace, GeneratedKernel};
+use crate::parts::BatchNumbers;
+use crate::plan::{self, ChosenPlan, Request};
 use crate::session::StepSession;
 use crate::start::StartValues;
 use compute::engine::EngineRequest;
@@ -27,7 +27,7 @@ const GAIN: f64 = 1.2;
 /// Systems that are computed side by side.
 pub struct Batch {
     members: Vec<Member>,
-    chosen: Chosen,
+    chosen: ChosenPlan,
     is_emulated: bool,
 }
 
@@ -37,16 +37,16 @@ struct Member {
     number: usize,
     system: System,
     /// The kernel of all, with the system's own tables.
-    kernel: Kernel,
+    kernel: GeneratedKernel,
 }
 
 /// The place of a system in a batch, for a simulation of it ([`crate::Asked`]). Others wait for it until it is dropped.
 #[derive(Clone)]
-pub struct Seat {
+pub struct BatchSeat {
     batch: Arc<Batch>,
     /// The number in the batch.
     number: usize,
-    place: Arc<Place>,
+    place: Arc<BatchPlace>,
 }
 
 impl Batch {
@@ -87,7 +87,7 @@ impl Batch {
             return Err(told);
         }
         let is_emulated = request.engine == EngineRequest::Emulate;
-        Ok(Self { members, chosen: Chosen { why: told, ..chosen }, is_emulated })
+        Ok(Self { members, chosen: ChosenPlan { why: told, ..chosen }, is_emulated })
     }
 
     /// The numbers of the systems, among those that were looked at.
@@ -97,15 +97,15 @@ impl Batch {
 
     /// A seat for each of them.
     #[must_use]
-    pub fn seats(self) -> Vec<Seat> {
+    pub fn seats(self) -> Vec<BatchSeat> {
         let places = gpu::places(&self.members[0].kernel, self.members.len(), self.is_emulated);
         let batch = Arc::new(self);
-        let seat = |(number, place)| Seat { batch: Arc::clone(&batch), number, place };
+        let seat = |(number, place)| BatchSeat { batch: Arc::clone(&batch), number, place };
         places.into_iter().enumerate().map(seat).collect()
     }
 }
 
-impl Seat {
+impl BatchSeat {
     /// How many systems are computed side by side.
     #[must_use]
     pub fn members(&self) -> usize {
@@ -113,7 +113,7 @@ impl Seat {
     }
 
     /// By what.
-    pub(crate) fn chosen(&self) -> Chosen {
+    pub(crate) fn chosen(&self) -> ChosenPlan {
         self.batch.chosen.clone()
     }
 
@@ -146,7 +146,7 @@ fn counted(system: &System) -> Result<System, Error> {
 }
 
 /// Of some systems the members that one kernel computes, and by what.
-fn members(systems: &[System], request: Request) -> Result<(Vec<Member>, Chosen), String> {
+fn members(systems: &[System], request: Request) -> Result<(Vec<Member>, ChosenPlan), String> {
     // Numbers that happen to be the same are one.
     let size = |system: &&System| system.program.operations.len() + system.program.scalars.len();
     let leader = systems.iter().max_by_key(size).expect("there are some");
@@ -165,9 +165,9 @@ fn members(systems: &[System], request: Request) -> Result<(Vec<Member>, Chosen)
         let chosen = plan::choose(first, request).map_err(|error| error.to_string())?;
         let launch = chosen.launch();
         let written = |(_, system): &(usize, System)| gpu::kernel_beside(system, launch);
-        let kernels: Result<Vec<Kernel>, Error> = alike.iter().map(written).collect();
+        let kernels: Result<Vec<GeneratedKernel>, Error> = alike.iter().map(written).collect();
         let kernels = kernels.map_err(|error| error.to_string())?;
-        let texts: Vec<String> = kernels.iter().map(Kernel::ptx).collect();
+        let texts: Vec<String> = kernels.iter().map(GeneratedKernel::ptx).collect();
         // What stands in a kernel is the same for all.
         let mut same = texts.iter().map(|text| *text == texts[0]);
         let before = alike.len();
@@ -195,6 +195,6 @@ fn beside(systems: &mut [(usize, System)]) {
         first.iter().enumerate().map(differs).collect()
     };
     let (numbers, of_totals) = (differ(&of_step), differ(&of_totals));
-    let all = Beside { members, numbers, of_totals };
+    let all = BatchNumbers { members, numbers, of_totals };
     systems.iter_mut().for_each(|(_, system)| system.beside = Some(all.clone()));
 }

@@ -4,9 +4,9 @@
 
 use super::super::expression::Array;
 use super::super::program::{Offset, Program, Value};
-use super::chains::{self, Chain, To};
+use super::chains::{self, ChainOutput, RegisterChain};
 use super::real::Real;
-use super::step::Step;
+use super::step::BlockStep;
 
 /// What a step takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub struct Reads {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code<R> {
     /// In their order.
-    pub steps: Vec<Step<Operand, R>>,
+    pub steps: Vec<BlockStep<Operand, R>>,
     /// The arrays that they read.
     pub arrays: Vec<Reads>,
     /// How many slots hold numbers that all points share: the first ones.
@@ -62,7 +62,7 @@ impl<R: Real> Code<R> {
         let scalars = program.scalars.len();
         let mut code = Self { steps: Vec::new(), arrays: reads.arrays(), scalars, slots: scalars };
         let (mut free, mut slot_of) = (Vec::new(), vec![0; last_use.len()]);
-        for (number, Chain { steps, to }) in chains.into_iter().enumerate() {
+        for (number, RegisterChain { steps, to }) in chains.into_iter().enumerate() {
             for step in steps {
                 let step = step.map(|value| match value {
                     Value::Result(result) => {
@@ -80,13 +80,13 @@ impl<R: Real> Code<R> {
             }
             // Only now: a block is stored after all that its chain takes was read.
             code.steps.push(match to {
-                To::Field(field) => Step::Write(field),
-                To::Result(result) => {
+                ChainOutput::Field(field) => BlockStep::Write(field),
+                ChainOutput::Result(result) => {
                     slot_of[result] = free.pop().unwrap_or_else(|| {
                         code.slots += 1;
                         code.slots - 1
                     });
-                    Step::Store(slot_of[result])
+                    BlockStep::Store(slot_of[result])
                 }
             });
         }
@@ -95,7 +95,7 @@ impl<R: Real> Code<R> {
 }
 
 /// The last chain that takes each result.
-fn last_uses<R: Real>(chains: &[Chain<R>]) -> Vec<usize> {
+fn last_uses<R: Real>(chains: &[RegisterChain<R>]) -> Vec<usize> {
     let mut last = Vec::new();
     for (number, chain) in chains.iter().enumerate() {
         let mut note = |result: usize| {
@@ -104,7 +104,7 @@ fn last_uses<R: Real>(chains: &[Chain<R>]) -> Vec<usize> {
             }
             last[result] = number;
         };
-        if let To::Result(result) = chain.to {
+        if let ChainOutput::Result(result) = chain.to {
             note(result);
         }
         for step in &chain.steps {
@@ -177,22 +177,25 @@ mod tests {
     }
 
     fn stores(code: &Code<f64>) -> usize {
-        code.steps.iter().filter(|step| matches!(step, Step::Store(_))).count()
+        code.steps.iter().filter(|step| matches!(step, BlockStep::Store(_))).count()
     }
 
     #[test]
     fn what_is_taken_once_stays_in_registers() {
         let code = code("u + c*laplace(u)");
         let [sum, times, plus, write] = &code.steps[..] else { panic!("{:?}", code.steps) };
-        assert!(matches!(sum, Step::Sum(taps) if taps.len() == 5), "{sum:?}");
-        assert!(matches!((times, plus), (Step::Multiply(_), Step::Add(_))), "{times:?} {plus:?}");
-        assert_eq!((write, code.slots), (&Step::Write(0), 0));
+        assert!(matches!(sum, BlockStep::Sum(taps) if taps.len() == 5), "{sum:?}");
+        assert!(
+            matches!((times, plus), (BlockStep::Multiply(_), BlockStep::Add(_))),
+            "{times:?} {plus:?}"
+        );
+        assert_eq!((write, code.slots), (&BlockStep::Write(0), 0));
     }
 
     #[test]
     fn a_product_is_joined_to_what_it_is_added_to() {
         let steps = code("u*u + c*u - u*c*c").steps;
-        let joined = |step: &&Step<_, _>| matches!(step, Step::AddProduct(..));
+        let joined = |step: &&BlockStep<_, _>| matches!(step, BlockStep::AddProduct(..));
         assert_eq!(steps.iter().filter(joined).count(), 1, "{steps:?}");
     }
 
@@ -206,7 +209,7 @@ mod tests {
     #[test]
     fn what_is_written_over_is_read_before_all_else() {
         let code = code("2*u - prev(u) + laplace(u)*prev(u)");
-        assert_eq!(code.steps[0], Step::Own(0));
+        assert_eq!(code.steps[0], BlockStep::Own(0));
         let [reads] = &code.arrays[..] else { panic!("{:?}", code.arrays) };
         assert_eq!(reads.array, Array::Field { field: 0, level: 0 });
         assert_eq!((reads.first, reads.last, reads.lead), ([0, -1, 0], [0, 1, 0], 200));

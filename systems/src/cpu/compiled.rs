@@ -2,20 +2,20 @@
 //! A program as machine code: what [`super::run`] does with a row, step by step and bit by bit, without looking at what is
 //! to be done for each block.
 
-use x86_writer::{Binary, Instruction, Program, Room, Row, Source, Unary};
+use x86_writer::{Binary, Instruction, InstructionInput, Program, RowFunction, Unary, Workspace};
 
 use super::code::{Code, Operand};
 use super::functions::pointer;
 use super::noise;
 use super::real::Real;
-use super::step::{Coordinate, Step};
+use super::step::{BlockStep, Coordinate};
 use crate::checked::System;
 use crate::expression::Function;
 use problem::noise::Noise;
 
 /// Machine code of a program.
 pub struct Compiled<R> {
-    row: Row<R>,
+    row: RowFunction<R>,
     /// Numbers that all points share.
     scalars: usize,
     /// The coordinates that it takes, each once.
@@ -46,15 +46,15 @@ impl<R: Real> Compiled<R> {
         let [.., points] = system.shape.extents();
         let row = |coordinate: &Coordinate| {
             let of_point = |x| coordinate.at(system, x);
-            (0..points + Row::<R>::behind()).map(of_point).collect()
+            (0..points + RowFunction::<R>::behind()).map(of_point).collect()
         };
         let across = names.across.iter().map(row).collect();
-        let row = Row::new(program)?;
+        let row = RowFunction::new(program)?;
         Some(Self { row, scalars: code.scalars, coordinates, noises, across })
     }
 
     /// What a thread computes with, for a step with these numbers.
-    pub fn room(&self, scalars: &[R]) -> Room<R> {
+    pub fn room(&self, scalars: &[R]) -> Workspace<R> {
         let along = self.coordinates.len() - self.across.len();
         let mut shared = scalars.to_vec();
         shared.resize(scalars.len() + along, R::ZERO);
@@ -64,7 +64,7 @@ impl<R: Real> Compiled<R> {
     /// Computes the next values of each field in a row, from a point on, with the numbers that all points share.
     pub fn execute(
         &self,
-        room: &mut Room<R>,
+        room: &mut Workspace<R>,
         scalars: &[R],
         (system, point): (&System, [usize; 3]),
         reads: &[&[R]],
@@ -80,8 +80,9 @@ impl<R: Real> Compiled<R> {
         }
         let points = next[0].len();
         let numbers = self.noises.iter().map(|&(noise, step)| {
-            let mut numbers = vec![R::ZERO; points + Row::<R>::behind()];
-            let row = noise::Row { noise, step: noise::step(step.map(|at| scalars[at])), point };
+            let mut numbers = vec![R::ZERO; points + RowFunction::<R>::behind()];
+            let row =
+                noise::NoiseRow { noise, step: noise::step(step.map(|at| scalars[at])), point };
             row.fill(system, &mut numbers[..points]);
             numbers
         });
@@ -97,7 +98,7 @@ impl<R: Real> Compiled<R> {
 fn coordinates<R: Real>(code: &Code<R>) -> Vec<Coordinate> {
     let mut found = Vec::new();
     for step in &code.steps {
-        if let Step::Coordinate(coordinate) = step
+        if let BlockStep::Coordinate(coordinate) = step
             && !found.contains(coordinate)
         {
             found.push(*coordinate);
@@ -108,8 +109,8 @@ fn coordinates<R: Real>(code: &Code<R>) -> Vec<Coordinate> {
 
 /// The random numbers that a program takes, each once.
 fn noises<R: Real>(code: &Code<R>) -> Vec<(Noise, [usize; 2])> {
-    let of_step = |step: &Step<Operand, R>| match step {
-        Step::Noise(noise, step) => {
+    let of_step = |step: &BlockStep<Operand, R>| match step {
+        BlockStep::Noise(noise, step) => {
             let places = step.map(|operand| match operand {
                 Operand::Slot(slot) => slot,
                 Operand::Read { .. } => unreachable!("all points share the step"),
@@ -144,68 +145,72 @@ impl Names {
         Self { scalars: code.scalars, inputs: code.arrays.len(), along, across, noises }
     }
 
-    fn source(&self, operand: &Operand) -> Source {
+    fn source(&self, operand: &Operand) -> InstructionInput {
         match *operand {
             Operand::Slot(slot) => match slot.checked_sub(self.scalars) {
-                Some(slot) => Source::Slot(slot),
-                None => Source::Shared(slot),
+                Some(slot) => InstructionInput::Slot(slot),
+                None => InstructionInput::Shared(slot),
             },
-            Operand::Read { array, place } => Source::Input { number: array, place },
+            Operand::Read { array, place } => InstructionInput::Input { number: array, place },
         }
     }
 
-    fn noise(&self, noise: Noise) -> Source {
+    fn noise(&self, noise: Noise) -> InstructionInput {
         let number = self.noises.iter().position(|it| *it == noise).expect("all are listed");
-        Source::Input { number: self.inputs + self.across.len() + number, place: 0 }
+        InstructionInput::Input { number: self.inputs + self.across.len() + number, place: 0 }
     }
 
-    fn coordinate(&self, coordinate: Coordinate) -> Source {
+    fn coordinate(&self, coordinate: Coordinate) -> InstructionInput {
         let place = |all: &[Coordinate]| {
             all.iter().position(|it| *it == coordinate).expect("all are listed")
         };
         match coordinate.axis {
-            2 => Source::Input { number: self.inputs + place(&self.across), place: 0 },
-            _ => Source::Shared(self.scalars + place(&self.along)),
+            2 => InstructionInput::Input { number: self.inputs + place(&self.across), place: 0 },
+            _ => InstructionInput::Shared(self.scalars + place(&self.along)),
         }
     }
 
     /// What a step is for a processor.
-    fn instruction<R: Real>(&self, step: &Step<Operand, R>) -> Instruction<R> {
+    fn instruction<R: Real>(&self, step: &BlockStep<Operand, R>) -> Instruction<R> {
         let source = |operand: &Operand| self.source(operand);
         let binary = |operation, a: &Operand| Instruction::Binary(operation, source(a));
         let reversed = |operation, a: &Operand| Instruction::Reversed(operation, source(a));
         match step {
-            Step::Load(a) => Instruction::Load(source(a)),
-            Step::Own(field) => Instruction::Old(*field),
-            Step::Coordinate(coordinate) => Instruction::Load(self.coordinate(*coordinate)),
-            Step::Noise(noise, _) => Instruction::Load(self.noise(*noise)),
-            Step::Product(a, b) => Instruction::Product(source(a), source(b)),
-            Step::Sum(taps) => {
+            BlockStep::Load(a) => Instruction::Load(source(a)),
+            BlockStep::Own(field) => Instruction::Old(*field),
+            BlockStep::Coordinate(coordinate) => Instruction::Load(self.coordinate(*coordinate)),
+            BlockStep::Noise(noise, _) => Instruction::Load(self.noise(*noise)),
+            BlockStep::Product(a, b) => Instruction::Product(source(a), source(b)),
+            BlockStep::Sum(taps) => {
                 Instruction::Sum(taps.iter().map(|(a, weight)| (source(a), *weight)).collect())
             }
-            Step::Add(a) => binary(Binary::Add, a),
-            Step::Subtract(a) => binary(Binary::Subtract, a),
-            Step::SubtractFrom(a) => reversed(Binary::Subtract, a),
-            Step::Square => Instruction::Unary(Unary::Power(2)),
-            Step::Multiply(a) => binary(Binary::Multiply, a),
-            Step::Divide(a) => binary(Binary::Divide, a),
-            Step::DivideInto(a) => reversed(Binary::Divide, a),
-            Step::AddProduct(a, b) => Instruction::AddProduct(source(a), source(b)),
-            Step::SubtractProduct(a, b) => Instruction::SubtractProduct(source(a), source(b)),
-            Step::SubtractFromProduct(a, b) => {
+            BlockStep::Add(a) => binary(Binary::Add, a),
+            BlockStep::Subtract(a) => binary(Binary::Subtract, a),
+            BlockStep::SubtractFrom(a) => reversed(Binary::Subtract, a),
+            BlockStep::Square => Instruction::Unary(Unary::Power(2)),
+            BlockStep::Multiply(a) => binary(Binary::Multiply, a),
+            BlockStep::Divide(a) => binary(Binary::Divide, a),
+            BlockStep::DivideInto(a) => reversed(Binary::Divide, a),
+            BlockStep::AddProduct(a, b) => Instruction::AddProduct(source(a), source(b)),
+            BlockStep::SubtractProduct(a, b) => Instruction::SubtractProduct(source(a), source(b)),
+            BlockStep::SubtractFromProduct(a, b) => {
                 Instruction::SubtractFromProduct(source(a), source(b))
             }
-            Step::Call(function, place, others) => {
+            BlockStep::Call(function, place, others) => {
                 call(*function, *place, others.iter().map(source).collect())
             }
-            Step::Store(slot) => Instruction::Store(slot - self.scalars),
-            Step::Write(field) => Instruction::Write(*field),
+            BlockStep::Store(slot) => Instruction::Store(slot - self.scalars),
+            BlockStep::Write(field) => Instruction::Write(*field),
         }
     }
 }
 
 /// A function of a value, at a place among its arguments, and of others.
-fn call<R: Real>(function: Function, place: usize, others: Vec<Source>) -> Instruction<R> {
+fn call<R: Real>(
+    function: Function,
+    place: usize,
+    others: Vec<InstructionInput>,
+) -> Instruction<R> {
     let binary = |operation| match place {
         0 => Instruction::Binary(operation, others[0]),
         _ => Instruction::Reversed(operation, others[0]),

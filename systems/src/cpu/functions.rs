@@ -24,7 +24,7 @@ pub fn apply<R: Real, S: Simd>(
 }
 
 /// One of the functions that are no instructions of a processor, of values at a place among its arguments, and of others.
-pub fn pointer<R: Real>(function: Function, place: usize) -> x86_writer::Function<R> {
+pub fn pointer<R: Real>(function: Function, place: usize) -> x86_writer::BlockFunction<R> {
     macro_rules! of_one {
         ($function:ident) => {
             |values, _| map(values, |a| a.of_one(Function::$function))

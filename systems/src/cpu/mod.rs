@@ -15,18 +15,18 @@ use fearless_simd::Level;
 use half::{bf16, f16};
 use num_complex::Complex64;
 use rayon::prelude::*;
-use x86_writer::Row;
+use x86_writer::RowFunction;
 
 use self::code::{Code, Reads};
 use self::compiled::Compiled;
-use self::pass::{Numbers, Pass, Widened};
+use self::pass::{Pass, StepNumbers, WideBuffers};
 use self::session::OnCpu;
 use self::solve::Solving;
-use self::stored::Stored;
+use self::stored::StoredType;
 use self::window::Windows;
 use super::budget;
 use super::checked::System;
-use super::evaluate::{self, Evaluator, Nothing, Plain};
+use super::evaluate::{self, Evaluator, NoArrays, PlainF64};
 use super::expression::Array;
 use super::parts::Field;
 use super::program::{Offset, Program};
@@ -35,7 +35,7 @@ use super::session::StepSession;
 use super::start::StartValues;
 use compute::engine::cpu::caches;
 use compute::engine::cpu::halo::Halo;
-use compute::engine::cpu::padded::{self, Layout, Padded};
+use compute::engine::cpu::padded::{self, Padded, PaddedLayout};
 use compute::ranks::Gather;
 use problem::values::Element;
 use problem::{Boundary, Depth, Dtype, Error, Grid, Shape, Values, with_values};
@@ -137,7 +137,7 @@ fn points(shape: Shape, reach: [usize; 3]) -> u128 {
     let [nz, ny, _] = shape.extents();
     let rows = (nz + 2 * reach[0]) as u128 * (ny + 2 * reach[1]) as u128;
     let staggered = LINES * padded::CACHE_LINE / size_of::<f32>();
-    padded::points(shape, reach) + rows * Row::<f32>::behind() as u128 + staggered as u128
+    padded::points(shape, reach) + rows * RowFunction::<f32>::behind() as u128 + staggered as u128
 }
 
 /// The arrays of a system.
@@ -181,13 +181,13 @@ impl<T> Arrays<T> {
 
 /// How arrays lie in memory.
 struct Layouts {
-    fields: Vec<Layout>,
-    coefficients: Vec<Layout>,
-    works: Vec<Layout>,
+    fields: Vec<PaddedLayout>,
+    coefficients: Vec<PaddedLayout>,
+    works: Vec<PaddedLayout>,
 }
 
 impl Layouts {
-    fn get(&self, array: Array) -> &Layout {
+    fn get(&self, array: Array) -> &PaddedLayout {
         match array {
             Array::Field { field, .. } | Array::New(field) => &self.fields[field],
             Array::Coefficient(coefficient) => &self.coefficients[coefficient],
@@ -228,14 +228,14 @@ impl Layouts {
     }
 }
 
-struct Cpu<T: Stored> {
+struct Cpu<T: StoredType> {
     system: System,
     stages: Vec<Stage<T>>,
     /// Memory in which solves transform.
     spectra: Vec<Complex64>,
     layouts: Layouts,
     /// What no thread widens into now.
-    widened: Mutex<Vec<Widened<T::Computed>>>,
+    widened: Mutex<Vec<WideBuffers<T::Computed>>>,
     arrays: Arrays<T>,
     /// What lies around each field, if it changes or is not zero.
     halos: Vec<Option<Halo<T>>>,
@@ -257,7 +257,7 @@ struct Cpu<T: Stored> {
 }
 
 /// What is computed at all points before the next stage of a step begins.
-struct Stage<T: Stored> {
+struct Stage<T: StoredType> {
     /// Its solve, if it is one.
     solving: Option<Solving>,
     code: Code<T::Computed>,
@@ -277,7 +277,7 @@ struct Stage<T: Stored> {
     rows: usize,
 }
 
-impl<T: Stored> Stage<T> {
+impl<T: StoredType> Stage<T> {
     /// A stage of a system by its number, with these layouts of arrays; one that streams writes past the caches.
     fn new(system: &System, number: usize, layouts: &Layouts, streams: bool) -> Self {
         let program = &system.stages[number];
@@ -321,12 +321,13 @@ impl<T: Stored> Stage<T> {
     }
 }
 
-impl<T: Stored> Cpu<T> {
+impl<T: StoredType> Cpu<T> {
     fn new(system: System, beginning: StartValues) -> Self {
         let StartValues { step, coefficients, fields, .. } = beginning;
         let layout = |is_own: &dyn Fn(Array) -> bool| {
-            let layout = Layout::new(system.shape, system.program.reach(is_own), size_of::<T>());
-            layout.apart(Row::<T::Computed>::behind(), size_of::<T>())
+            let layout =
+                PaddedLayout::new(system.shape, system.program.reach(is_own), size_of::<T>());
+            layout.apart(RowFunction::<T::Computed>::behind(), size_of::<T>())
         };
         let of_field = |field: usize| layout(&|array: Array| array.is_of_field(field));
         let of_array = |wanted: Array| layout(&|array| array == wanted);
@@ -418,7 +419,7 @@ impl<T: Stored> Cpu<T> {
         }
     }
 
-    fn spare(&self) -> MutexGuard<'_, Vec<Widened<T::Computed>>> {
+    fn spare(&self) -> MutexGuard<'_, Vec<WideBuffers<T::Computed>>> {
         self.widened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -446,12 +447,15 @@ impl<T: Stored> Cpu<T> {
         let system = &self.system;
         let of_step = |step: usize| {
             let step = (self.done + step) as f64;
-            let evaluator = Evaluator::new(system, Plain, &Nothing, step).knowing(&reduced);
+            let evaluator = Evaluator::new(system, PlainF64, &NoArrays, step).knowing(&reduced);
             let number = |node| T::Computed::from_f64(evaluator.at(node, [0; 3]));
             let scalars = system.program.scalars.iter().map(number).collect();
-            Numbers { scalars, added: system.sources.iter().map(|it| number(&it.add)).collect() }
+            StepNumbers {
+                scalars,
+                added: system.sources.iter().map(|it| number(&it.add)).collect(),
+            }
         };
-        let numbers: Vec<Numbers<T::Computed>> = (0..steps).map(of_step).collect();
+        let numbers: Vec<StepNumbers<T::Computed>> = (0..steps).map(of_step).collect();
         let mut arrays = std::mem::take(&mut self.arrays);
         let parallel = self.parallel();
         if steps > 1 || self.follows {
@@ -573,7 +577,7 @@ fn check_together(system: &System) -> Result<usize, String> {
         let what = "steps are taken together on grids of two axes, where no other plane is read";
         return Err(what.to_owned());
     }
-    if !Row::<f64>::is_possible() {
+    if !RowFunction::<f64>::is_possible() {
         let what = "steps are taken together by machine code, for which the processor has no AVX2";
         return Err(what.to_owned());
     }
@@ -614,13 +618,13 @@ fn own_field(system: &System, array: Array) -> Option<usize> {
     }
 }
 
-fn halo<T: Stored>(boundary: &Boundary, layout: Layout) -> Option<Halo<T>> {
+fn halo<T: StoredType>(boundary: &Boundary, layout: PaddedLayout) -> Option<Halo<T>> {
     let needed = layout.margins != [0; 3] && !boundary.is_zero();
     needed.then(|| Halo::new(boundary, layout))
 }
 
 /// Values as they lie in memory.
-fn convert<T: Stored>(values: &Values) -> Vec<T> {
+fn convert<T: StoredType>(values: &Values) -> Vec<T> {
     with_values!(values, values => {
         values.par_iter().map(|value| T::from_f64(Element::to_f64(*value))).collect()
     })
@@ -632,7 +636,12 @@ fn lines(arrays: &mut impl Iterator<Item = usize>) -> usize {
 }
 
 /// A grid with what lies around it.
-fn fill<T: Stored>(grid: &Grid, layout: Layout, halo: Option<&Halo<T>>, lines: usize) -> Padded<T> {
+fn fill<T: StoredType>(
+    grid: &Grid,
+    layout: PaddedLayout,
+    halo: Option<&Halo<T>>,
+    lines: usize,
+) -> Padded<T> {
     let mut padded = Padded::staggered(layout, lines);
     padded.set(&convert(&grid.values));
     if let Some(halo) = halo {
@@ -642,9 +651,9 @@ fn fill<T: Stored>(grid: &Grid, layout: Layout, halo: Option<&Halo<T>>, lines: u
 }
 
 /// The present values, read one by one.
-struct View<'a, T: Stored>(&'a Cpu<T>);
+struct View<'a, T: StoredType>(&'a Cpu<T>);
 
-impl<T: Stored> evaluate::Values for View<'_, T> {
+impl<T: StoredType> evaluate::Values for View<'_, T> {
     fn value(&self, array: Array, index: usize) -> f64 {
         let [_, ny, nx] = self.0.system.shape.extents();
         let point = [index / (ny * nx), index / nx % ny, index % nx];

@@ -8,7 +8,7 @@ use super::real::Real;
 use crate::checked::System;
 
 /// The random numbers of points of a row, from one on.
-pub struct Row {
+pub struct NoiseRow {
     /// Which.
     pub noise: Noise,
     /// Steps that are done.
@@ -22,7 +22,7 @@ pub fn step<R: Real>([low, high]: [R; 2]) -> u64 {
     low.to_f64() as u64 + high.to_f64() as u64 * u64::from(STEP_PART)
 }
 
-impl Row {
+impl NoiseRow {
     /// Computes as many as there is room for.
     pub fn fill<R: Real>(&self, system: &System, to: &mut [R]) {
         let [z, y, x] = [0, 1, 2].map(|axis| self.point[axis] as isize + system.origin[axis]);

@@ -26,14 +26,14 @@ use std::ops::Range;
 
 use compute::at_level;
 use compute::engine::cpu::halo::Halo;
-use compute::engine::cpu::padded::{Layout, Padded};
+use compute::engine::cpu::padded::{Padded, PaddedLayout};
 use rayon::prelude::*;
 use shared_rows::{Read, SharedRows, Write};
 
 use super::code::Reads;
 use super::real::Real;
-use super::run::{self, Run};
-use super::stored::Stored;
+use super::run::{self, PointRow};
+use super::stored::StoredType;
 use super::{Arrays, Cpu, FEW_ROWS, SEGMENT, Stage};
 use crate::expression::Array;
 
@@ -44,7 +44,7 @@ pub const BAND: usize = 8;
 const PARTS: usize = 4;
 
 /// Numbers of a step.
-pub struct Numbers<R> {
+pub struct StepNumbers<R> {
     /// Those that all points share.
     pub scalars: Vec<R>,
     /// What each source adds.
@@ -52,7 +52,7 @@ pub struct Numbers<R> {
 }
 
 /// Time steps that are taken together.
-pub struct Pass<'a, T: Stored> {
+pub struct Pass<'a, T: StoredType> {
     of: &'a Cpu<T>,
     /// The stages that are taken of each step.
     stages: &'a [Stage<T>],
@@ -63,20 +63,20 @@ pub struct Pass<'a, T: Stored> {
     /// Of several steps the work fields.
     works: Vec<SharedRows<'a, T>>,
     /// Of each step.
-    numbers: &'a [Numbers<T::Computed>],
+    numbers: &'a [StepNumbers<T::Computed>],
 }
 
 /// What a thread computes with.
-struct Room<R> {
+struct ThreadBuffers<R> {
     slots: Vec<R>,
     /// Of each step, what machine code computes with.
-    compiled: Vec<Option<x86_writer::Room<R>>>,
-    widened: Widened<R>,
+    compiled: Vec<Option<x86_writer::Workspace<R>>>,
+    widened: WideBuffers<R>,
 }
 
 /// Where values are widened: what is read of each array, and a row of each field.
 #[derive(Default)]
-pub struct Widened<R> {
+pub struct WideBuffers<R> {
     inputs: Vec<Vec<R>>,
     outputs: Vec<Vec<R>>,
 }
@@ -89,16 +89,19 @@ struct Band {
 }
 
 /// Levels of a field, whose rows are borrowed at run time.
-fn shared<'a, T: Stored>(levels: &'a mut [Padded<T>], layout: &Layout) -> Vec<SharedRows<'a, T>> {
+fn shared<'a, T: StoredType>(
+    levels: &'a mut [Padded<T>],
+    layout: &PaddedLayout,
+) -> Vec<SharedRows<'a, T>> {
     levels.iter_mut().map(|it| SharedRows::new(it.all_mut(), layout.pitch)).collect()
 }
 
-impl<'a, T: Stored> Pass<'a, T> {
+impl<'a, T: StoredType> Pass<'a, T> {
     /// Steps of a system, each with its numbers, on the arrays that it has.
     pub fn new(
         of: &'a Cpu<T>,
         arrays: &'a mut Arrays<T>,
-        numbers: &'a [Numbers<T::Computed>],
+        numbers: &'a [StepNumbers<T::Computed>],
     ) -> Self {
         let Arrays { fields, coefficients, works } = arrays;
         let fields = fields.iter_mut().zip(&of.layouts.fields);
@@ -110,9 +113,9 @@ impl<'a, T: Stored> Pass<'a, T> {
     }
 
     /// Room for a thread.
-    fn room(&self) -> Room<T::Computed> {
+    fn room(&self) -> ThreadBuffers<T::Computed> {
         let compiled = (0..self.parts()).map(|_| None).collect();
-        Room { slots: Vec::new(), compiled, widened: Widened::default() }
+        ThreadBuffers { slots: Vec::new(), compiled, widened: WideBuffers::default() }
     }
 
     /// How many parts all steps have: the stages of each.
@@ -134,7 +137,7 @@ impl<'a, T: Stored> Pass<'a, T> {
     pub fn single(
         (of, stage): (&'a Cpu<T>, &'a Stage<T>),
         arrays: &'a mut Arrays<T>,
-        numbers: &'a [Numbers<T::Computed>],
+        numbers: &'a [StepNumbers<T::Computed>],
     ) {
         let Arrays { fields, coefficients, works } = arrays;
         // Nobody writes what is read: no row of it need be borrowed.
@@ -245,7 +248,7 @@ impl<'a, T: Stored> Pass<'a, T> {
     }
 
     /// Takes rows of the only plane in bands.
-    fn rows(&self, room: &mut Room<T::Computed>, part: usize, rows: Range<usize>) {
+    fn rows(&self, room: &mut ThreadBuffers<T::Computed>, part: usize, rows: Range<usize>) {
         for start in rows.clone().step_by(BAND) {
             let rows = start..rows.end.min(start + BAND);
             self.band(room, part, Band { planes: 0..1, rows }, None);
@@ -320,7 +323,13 @@ impl<'a, T: Stored> Pass<'a, T> {
     }
 
     /// Computes a band in a part, from arrays that nobody writes, or else from the rows that it reads.
-    fn band(&self, room: &mut Room<T::Computed>, part: usize, band: Band, all: Option<&[&[T]]>) {
+    fn band(
+        &self,
+        room: &mut ThreadBuffers<T::Computed>,
+        part: usize,
+        band: Band,
+        all: Option<&[&[T]]>,
+    ) {
         let arrays = &self.stage(part).code.arrays;
         let borrowed: Vec<Option<Read<T>>> = match all {
             Some(_) => Vec::new(),
@@ -371,7 +380,7 @@ impl<'a, T: Stored> Pass<'a, T> {
     /// Computes some columns of a band: the next values of each of its rows, plane by plane, of all fields.
     fn columns(
         &self,
-        room: &mut Room<T::Computed>,
+        room: &mut ThreadBuffers<T::Computed>,
         part: usize,
         band: &Band,
         columns: Range<usize>,
@@ -403,14 +412,14 @@ impl<'a, T: Stored> Pass<'a, T> {
         }
         if self.stage(part).windows.is_some() {
             let outputs = std::mem::take(&mut room.widened.outputs);
-            of.spare().push(Widened { inputs, outputs });
+            of.spare().push(WideBuffers { inputs, outputs });
         }
     }
 
     /// Computes a part of each of some rows of a plane, of which the first one reads these values.
     fn plane(
         &self,
-        room: &mut Room<T::Computed>,
+        room: &mut ThreadBuffers<T::Computed>,
         part: usize,
         [plane, first, column]: [usize; 3],
         mut reads: Vec<&[T::Computed]>,
@@ -428,7 +437,7 @@ impl<'a, T: Stored> Pass<'a, T> {
     /// Computes a part of a row, of all fields.
     fn row(
         &self,
-        room: &mut Room<T::Computed>,
+        room: &mut ThreadBuffers<T::Computed>,
         part: usize,
         point: [usize; 3],
         reads: &[&[T::Computed]],
@@ -501,7 +510,7 @@ impl<'a, T: Stored> Pass<'a, T> {
 
     /// The rows of one of a band's planes in which a part writes, of each array that it writes.
     fn outputs(&self, part: usize, plane: usize, band: &Band) -> Vec<Write<'_, T>> {
-        let output = |(place, layout): (usize, &Layout)| {
+        let output = |(place, layout): (usize, &PaddedLayout)| {
             let first = row(layout, plane, band.rows.start, [0; 3]);
             let array = self.stage(part).writes[place];
             self.written(part, place, array).write(first..first + band.rows.len())
@@ -510,14 +519,14 @@ impl<'a, T: Stored> Pass<'a, T> {
     }
 
     /// How the arrays that are written lie in memory.
-    fn layouts(&self, part: usize) -> Vec<&'a Layout> {
+    fn layouts(&self, part: usize) -> Vec<&'a PaddedLayout> {
         self.stage(part).writes.iter().map(|array| self.of.layouts.get(*array)).collect()
     }
 
     /// Computes a part of a row, of all fields, in the type that is computed with.
     fn compute(
         &self,
-        room: &mut Room<T::Computed>,
+        room: &mut ThreadBuffers<T::Computed>,
         part: usize,
         point: [usize; 3],
         reads: &[&[T::Computed]],
@@ -530,7 +539,7 @@ impl<'a, T: Stored> Pass<'a, T> {
             compiled.execute(own, &numbers.scalars, (&of.system, point), reads, next);
         } else {
             let code = &stage.code;
-            let run = Run { code, reads, system: &of.system, point };
+            let run = PointRow { code, reads, system: &of.system, point };
             let slots = &mut room.slots;
             at_level!(of.level, simd => {
                 if slots.is_empty() {
@@ -549,7 +558,7 @@ impl<'a, T: Stored> Pass<'a, T> {
 }
 
 /// The number of a row at some distance from one of the grid, in the array with its halo.
-fn row(layout: &Layout, plane: usize, row: usize, [z, y, _]: [i32; 3]) -> usize {
+fn row(layout: &PaddedLayout, plane: usize, row: usize, [z, y, _]: [i32; 3]) -> usize {
     let at = |axis: usize, place: usize, more: i32| {
         (layout.margins[axis] + place).strict_add_signed(more as isize)
     };
@@ -558,7 +567,7 @@ fn row(layout: &Layout, plane: usize, row: usize, [z, y, _]: [i32; 3]) -> usize 
 
 /// Some columns of each of a band's rows, of each field.
 fn next<'b, T>(
-    layouts: &[&Layout],
+    layouts: &[&PaddedLayout],
     outputs: &'b mut [Write<T>],
     rows: usize,
     columns: &Range<usize>,

@@ -15,7 +15,7 @@ use problem::values::Element;
 /// f32 or f64.
 pub trait Real:
     Element
-    + x86_writer::Number
+    + x86_writer::FloatType
     + SimdFloatElement
     + PartialOrd
     + Add<Output = Self>

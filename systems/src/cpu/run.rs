@@ -12,11 +12,11 @@ use super::code::{Code, Operand};
 use super::functions;
 use super::noise;
 use super::real::Real;
-use super::step::Step;
+use super::step::BlockStep;
 use crate::checked::System;
 
 /// A row of points, and what is computed of it.
-pub struct Run<'a, R> {
+pub struct PointRow<'a, R> {
     /// What is computed.
     pub code: &'a Code<R>,
     /// Of each array that is read ([`Code::arrays`]) its values from the first place of the row's first point on.
@@ -38,7 +38,7 @@ pub fn slots<R: Real, S: Simd>(_: S, code: &Code<R>, scalars: &[R]) -> Vec<R> {
     slots
 }
 
-impl<R: Real> Run<'_, R> {
+impl<R: Real> PointRow<'_, R> {
     /// Computes the next values of each field.
     #[inline(always)]
     pub fn execute<S: Simd>(&self, simd: S, slots: &mut [R], next: &mut [&mut [R]]) {
@@ -93,62 +93,62 @@ impl<R: Real> Run<'_, R> {
         let mut values = [splat(R::ZERO); V];
         for step in &self.code.steps {
             match step {
-                Step::Load(a) => {
+                BlockStep::Load(a) => {
                     let a = operand!(a);
                     each!(values, |it| vector(simd, a, it));
                 }
-                Step::Product(a, b) => {
+                BlockStep::Product(a, b) => {
                     let (a, b) = (operand!(a), operand!(b));
                     each!(values, |it| vector::<R, S>(simd, a, it) * vector::<R, S>(simd, b, it));
                 }
-                Step::Sum(taps) => {
+                BlockStep::Sum(taps) => {
                     values = [splat(R::ZERO); V];
                     for (a, weight) in taps {
                         let (a, weight) = (operand!(a), splat(*weight));
                         each!(values, |it| vector::<R, S>(simd, a, it).mul_add(weight, values[it]));
                     }
                 }
-                Step::Add(a) => {
+                BlockStep::Add(a) => {
                     let a = operand!(a);
                     each!(values, |it| values[it] + vector::<R, S>(simd, a, it));
                 }
-                Step::Subtract(a) => {
+                BlockStep::Subtract(a) => {
                     let a = operand!(a);
                     each!(values, |it| values[it] - vector::<R, S>(simd, a, it));
                 }
-                Step::SubtractFrom(a) => {
+                BlockStep::SubtractFrom(a) => {
                     let a = operand!(a);
                     each!(values, |it| vector::<R, S>(simd, a, it) - values[it]);
                 }
-                Step::Square => each!(values, |it| values[it] * values[it]),
-                Step::Multiply(a) => {
+                BlockStep::Square => each!(values, |it| values[it] * values[it]),
+                BlockStep::Multiply(a) => {
                     let a = operand!(a);
                     each!(values, |it| values[it] * vector::<R, S>(simd, a, it));
                 }
-                Step::Divide(a) => {
+                BlockStep::Divide(a) => {
                     let a = operand!(a);
                     each!(values, |it| values[it] / vector::<R, S>(simd, a, it));
                 }
-                Step::DivideInto(a) => {
+                BlockStep::DivideInto(a) => {
                     let a = operand!(a);
                     each!(values, |it| vector::<R, S>(simd, a, it) / values[it]);
                 }
-                Step::AddProduct(a, b) => {
+                BlockStep::AddProduct(a, b) => {
                     let (a, b) = (operand!(a), operand!(b));
                     each!(values, |it| vector::<R, S>(simd, a, it)
                         .mul_add(vector::<R, S>(simd, b, it), values[it]));
                 }
-                Step::SubtractProduct(a, b) => {
+                BlockStep::SubtractProduct(a, b) => {
                     let (a, b) = (operand!(a), operand!(b));
                     each!(values, |it| (-vector::<R, S>(simd, a, it))
                         .mul_add(vector::<R, S>(simd, b, it), values[it]));
                 }
-                Step::SubtractFromProduct(a, b) => {
+                BlockStep::SubtractFromProduct(a, b) => {
                     let (a, b) = (operand!(a), operand!(b));
                     each!(values, |it| vector::<R, S>(simd, a, it)
                         .mul_sub(vector::<R, S>(simd, b, it), values[it]));
                 }
-                Step::Call(function, place, others) => {
+                BlockStep::Call(function, place, others) => {
                     let mut stored = [R::ZERO; BEHIND];
                     let stored = &mut stored[..size];
                     store::<R, S, V>(&values, stored);
@@ -160,7 +160,7 @@ impl<R: Real> Run<'_, R> {
                     functions::apply(simd, *function, *place, stored, [a, b]);
                     each!(values, |it| vector(simd, stored, it));
                 }
-                Step::Own(field) => {
+                BlockStep::Own(field) => {
                     let row = &next[*field][at..];
                     if row.len() < size {
                         let mut padded = [R::ZERO; BEHIND];
@@ -171,7 +171,7 @@ impl<R: Real> Run<'_, R> {
                         each!(values, |it| vector(simd, row, it));
                     }
                 }
-                Step::Coordinate(coordinate) => {
+                BlockStep::Coordinate(coordinate) => {
                     let mut coordinates = [R::ZERO; BEHIND];
                     let axis = coordinate.axis;
                     for (index, to) in coordinates[..size].iter_mut().enumerate() {
@@ -180,18 +180,18 @@ impl<R: Real> Run<'_, R> {
                     }
                     each!(values, |it| vector(simd, &coordinates[..size], it));
                 }
-                Step::Noise(noise, [low, high]) => {
+                BlockStep::Noise(noise, [low, high]) => {
                     let mut numbers = [R::ZERO; BEHIND];
                     let step = noise::step([operand!(low)[0], operand!(high)[0]]);
                     let [z, y, x] = self.point;
-                    let row = noise::Row { noise: *noise, step, point: [z, y, x + at] };
+                    let row = noise::NoiseRow { noise: *noise, step, point: [z, y, x + at] };
                     row.fill(self.system, &mut numbers[..size]);
                     each!(values, |it| vector(simd, &numbers[..size], it));
                 }
-                Step::Store(slot) => {
+                BlockStep::Store(slot) => {
                     store::<R, S, V>(&values, &mut slots[slot * width..][..size]);
                 }
-                Step::Write(field) => {
+                BlockStep::Write(field) => {
                     let row = &mut next[*field][at..];
                     if row.len() < size {
                         let mut padded = [R::ZERO; BEHIND];

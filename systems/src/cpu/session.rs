@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::stored::Stored;
+use super::stored::StoredType;
 use super::{Cpu, View, convert};
 use crate::description::Table;
 use crate::evaluate;
@@ -11,7 +11,7 @@ use crate::expression::Array;
 use crate::places::Places;
 use crate::reduced;
 use crate::session::{self, StepSession};
-use crate::tape::{Kept, check_rounded};
+use crate::tape::{TapeValues, check_rounded};
 use compute::engine::cpu::padded::Padded;
 use compute::engine::cpu::time_copies;
 use compute::engine::{Session, State};
@@ -21,12 +21,12 @@ use problem::values::Element;
 use problem::{Clock, Dtype, Error, Shape, Values, with_dtype, with_values};
 
 /// The system, and of a rank's part what gathers arrays of all ranks.
-pub struct OnCpu<T: Stored> {
+pub struct OnCpu<T: StoredType> {
     pub cpu: Cpu<T>,
     pub among: Option<Gather>,
 }
 
-impl<T: Stored> Session for OnCpu<T> {
+impl<T: StoredType> Session for OnCpu<T> {
     fn device(&self) -> String {
         compute::engine::cpu::device()
     }
@@ -102,14 +102,14 @@ impl<T: Stored> Session for OnCpu<T> {
     }
 }
 
-impl<T: Stored> StepSession for OnCpu<T> {
+impl<T: StoredType> StepSession for OnCpu<T> {
     fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
         Ok(Box::new(View(&self.cpu)))
     }
 
     /// Into the memory that the values before had, if it is there.
-    fn keep(&mut self, array: usize, to: &mut Kept, dtype: Dtype) -> Result<(), Error> {
-        let Kept::Here(own) = to else { return session::keep(self, array, to, dtype) };
+    fn keep(&mut self, array: usize, to: &mut TapeValues, dtype: Dtype) -> Result<(), Error> {
+        let TapeValues::Here(own) = to else { return session::keep(self, array, to, dtype) };
         let padded = self.cpu.array(self.cpu.numbered[array]);
         let points = self.cpu.system.shape.points();
         with_dtype!(dtype, E => {
@@ -122,7 +122,7 @@ impl<T: Stored> StepSession for OnCpu<T> {
         Ok(())
     }
 
-    fn take_kept(&mut self, array: usize, from: &Kept) -> Result<(), Error> {
+    fn take_kept(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
         let cpu = &mut self.cpu;
         let Array::Field { field, level } = cpu.numbered[array] else {
             unreachable!("coefficients have no number")

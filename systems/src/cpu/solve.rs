@@ -3,7 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::stored::Stored;
+use super::stored::StoredType;
 use super::{Arrays, Layouts, convert};
 use crate::checked::System;
 use crate::expression::Array;
@@ -37,7 +37,7 @@ impl Solving {
     ///
     /// # Errors
     /// Another rank failed.
-    pub fn solve<T: Stored>(
+    pub fn solve<T: StoredType>(
         &self,
         layouts: &Layouts,
         arrays: &mut Arrays<T>,
@@ -67,7 +67,7 @@ impl Solving {
     }
 
     /// The solution at so many points, in C order, of what lies in rows: of each so many values, by its number.
-    fn solution<'a, T: Stored>(
+    fn solution<'a, T: StoredType>(
         &self,
         spectra: &mut Vec<Complex64>,
         points: usize,

@@ -29,7 +29,7 @@ impl Coordinate {
 
 /// A step on the values of a block in registers.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step<O, R> {
+pub enum BlockStep<O, R> {
     /// They become these.
     Load(O),
     /// They become what the place of a field's next values holds.
@@ -70,33 +70,33 @@ pub enum Step<O, R> {
     Write(usize),
 }
 
-impl<O, R> Step<O, R> {
+impl<O, R> BlockStep<O, R> {
     /// The step with other operands.
-    pub fn map<P>(self, mut f: impl FnMut(O) -> P) -> Step<P, R> {
+    pub fn map<P>(self, mut f: impl FnMut(O) -> P) -> BlockStep<P, R> {
         match self {
-            Self::Load(a) => Step::Load(f(a)),
-            Self::Own(field) => Step::Own(field),
-            Self::Coordinate(coordinate) => Step::Coordinate(coordinate),
-            Self::Noise(noise, step) => Step::Noise(noise, step.map(&mut f)),
-            Self::Product(a, b) => Step::Product(f(a), f(b)),
+            Self::Load(a) => BlockStep::Load(f(a)),
+            Self::Own(field) => BlockStep::Own(field),
+            Self::Coordinate(coordinate) => BlockStep::Coordinate(coordinate),
+            Self::Noise(noise, step) => BlockStep::Noise(noise, step.map(&mut f)),
+            Self::Product(a, b) => BlockStep::Product(f(a), f(b)),
             Self::Sum(taps) => {
-                Step::Sum(taps.into_iter().map(|(value, weight)| (f(value), weight)).collect())
+                BlockStep::Sum(taps.into_iter().map(|(value, weight)| (f(value), weight)).collect())
             }
-            Self::Add(a) => Step::Add(f(a)),
-            Self::Subtract(a) => Step::Subtract(f(a)),
-            Self::SubtractFrom(a) => Step::SubtractFrom(f(a)),
-            Self::Square => Step::Square,
-            Self::Multiply(a) => Step::Multiply(f(a)),
-            Self::Divide(a) => Step::Divide(f(a)),
-            Self::DivideInto(a) => Step::DivideInto(f(a)),
-            Self::AddProduct(a, b) => Step::AddProduct(f(a), f(b)),
-            Self::SubtractProduct(a, b) => Step::SubtractProduct(f(a), f(b)),
-            Self::SubtractFromProduct(a, b) => Step::SubtractFromProduct(f(a), f(b)),
+            Self::Add(a) => BlockStep::Add(f(a)),
+            Self::Subtract(a) => BlockStep::Subtract(f(a)),
+            Self::SubtractFrom(a) => BlockStep::SubtractFrom(f(a)),
+            Self::Square => BlockStep::Square,
+            Self::Multiply(a) => BlockStep::Multiply(f(a)),
+            Self::Divide(a) => BlockStep::Divide(f(a)),
+            Self::DivideInto(a) => BlockStep::DivideInto(f(a)),
+            Self::AddProduct(a, b) => BlockStep::AddProduct(f(a), f(b)),
+            Self::SubtractProduct(a, b) => BlockStep::SubtractProduct(f(a), f(b)),
+            Self::SubtractFromProduct(a, b) => BlockStep::SubtractFromProduct(f(a), f(b)),
             Self::Call(function, place, others) => {
-                Step::Call(function, place, others.into_iter().map(f).collect())
+                BlockStep::Call(function, place, others.into_iter().map(f).collect())
             }
-            Self::Store(slot) => Step::Store(slot),
-            Self::Write(field) => Step::Write(field),
+            Self::Store(slot) => BlockStep::Store(slot),
+            Self::Write(field) => BlockStep::Write(field),
         }
     }
 }

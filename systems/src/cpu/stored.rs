@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use super::real::Real;
 
 /// A type of values in memory.
-pub trait Stored: Passes<Sum = Self::Computed> {
+pub trait StoredType: Passes<Sum = Self::Computed> {
     /// What values are computed with: the type itself, or f32.
     type Computed: Real;
 
@@ -25,7 +25,7 @@ pub trait Stored: Passes<Sum = Self::Computed> {
 
 macro_rules! stored {
     ($type:ty as $computed:ty, $values:ident => $as_they_are:expr) => {
-        impl Stored for $type {
+        impl StoredType for $type {
             type Computed = $computed;
 
             fn computed($values: &[Self]) -> Option<&[$computed]> {

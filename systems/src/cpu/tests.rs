@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::pass::fitting;
-use super::stored::Stored;
+use super::stored::StoredType;
 use super::{Cpu, check_together, rows_of_a_step, stored};
 use crate::checked::System;
 use crate::start::StartValues;
@@ -20,16 +20,16 @@ use problem::{Dtype, Region};
 /// Random systems.
 const CASES: u64 = 120;
 
-fn begun<T: Stored>(system: &System) -> Cpu<T> {
+fn begun<T: StoredType>(system: &System) -> Cpu<T> {
     Cpu::new(system.clone(), StartValues::new(system).unwrap())
 }
 
-fn bits<T: Stored>(values: &[T]) -> Vec<u64> {
+fn bits<T: StoredType>(values: &[T]) -> Vec<u64> {
     values.iter().map(|it| it.to_f64().to_bits()).collect()
 }
 
 /// All levels of all fields have the same bits.
-fn same<T: Stored, U: Stored>(a: &Cpu<T>, b: &Cpu<U>, what: &str) {
+fn same<T: StoredType, U: StoredType>(a: &Cpu<T>, b: &Cpu<U>, what: &str) {
     let whole = Region::whole(a.system.shape);
     let levels = a.system.fields.iter().map(|it| it.levels);
     let fields = a.arrays.fields.iter().zip(&b.arrays.fields).zip(levels);
@@ -43,7 +43,7 @@ fn same<T: Stored, U: Stored>(a: &Cpu<T>, b: &Cpu<U>, what: &str) {
 }
 
 /// Whether there was machine code to compare.
-fn compared<T: Stored>(system: &System, seed: u64) -> bool {
+fn compared<T: StoredType>(system: &System, seed: u64) -> bool {
     let [mut compiled, mut executed] = [(); 2].map(|()| begun::<T>(system));
     if executed.stages.iter_mut().any(|stage| stage.compiled.take().is_none()) {
         return false;
@@ -58,7 +58,7 @@ fn compared<T: Stored>(system: &System, seed: u64) -> bool {
 }
 
 /// Whether steps were taken together.
-fn together<T: Stored>(system: &System, random: &mut ChaCha8Rng, what: &str) -> bool {
+fn together<T: StoredType>(system: &System, random: &mut ChaCha8Rng, what: &str) -> bool {
     let [mut several, mut single] = [(); 2].map(|()| begun::<T>(system));
     let [_, rows, _] = system.shape.extents();
     let most = fitting(rows, rows_of_a_step(system), 7);
@@ -97,7 +97,7 @@ fn machine_code_has_the_bits_of_steps() {
 }
 
 /// Whether a system's values were kept in two bytes and in four.
-fn kept_in_two_bytes<T: Stored>(system: &System, seed: u64) -> bool {
+fn kept_in_two_bytes<T: StoredType>(system: &System, seed: u64) -> bool {
     let (mut narrow, mut wide) = (begun::<T>(system), begun::<f32>(system));
     for step in 0..4 {
         narrow.pass(1, None).unwrap();

@@ -6,11 +6,11 @@ use super::STAY;
 use super::block::BEHIND;
 use super::code::Reads;
 use super::pass::BAND;
-use super::stored::Stored;
+use super::stored::StoredType;
 use crate::expression::Array;
 use crate::program::{Offset, Program};
 use compute::engine::cpu::levels::Level;
-use compute::engine::cpu::padded::Layout;
+use compute::engine::cpu::padded::PaddedLayout;
 
 /// Points of a row of a block.
 const COLUMNS: usize = 2048;
@@ -68,7 +68,7 @@ impl Window {
 
 impl Windows {
     /// The windows of what a program reads; `layout` tells how arrays lie in memory.
-    pub fn new(program: &Program, layout: impl Fn(Array) -> Layout) -> Self {
+    pub fn new(program: &Program, layout: impl Fn(Array) -> PaddedLayout) -> Self {
         let mut lines: Vec<(Array, Vec<[i32; 2]>)> = Vec::new();
         for (array, [z, y, _]) in program.reads() {
             match lines.iter_mut().find(|(it, _)| *it == array) {
@@ -129,10 +129,10 @@ impl Windows {
 
     /// Widens what a block of planes, rows and columns reads of an array; `from` has the array's values from the first row on
     /// that the block reads, and `start` is the block's first column.
-    pub fn fill<T: Stored>(
+    pub fn fill<T: StoredType>(
         &self,
         level: Level,
-        (reads, layout): (&Reads, &Layout),
+        (reads, layout): (&Reads, &PaddedLayout),
         [planes, rows, columns]: [usize; 3],
         start: usize,
         from: &[T],

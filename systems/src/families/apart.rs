@@ -2,8 +2,8 @@
 //! Systems that fall apart into parts, of which one or more are stencils ([`crate::apart`]): each part by the way that is the
 //! fastest for it.
 
-use super::{FAMILIES, Family, Hardware, Out, Ranking, Run, Way, system};
-use crate::apart::{self, Apart as Session, Part, SumSteps};
+use super::{FAMILIES, Family, Hardware, PlannedRun, Ranking, RejectedPlan, StepPlan, system};
+use crate::apart::{self, SplitSession as Session, SumSteps, SystemPart};
 use crate::checked::System;
 use crate::session::StepSession;
 use crate::start::StartValues;
@@ -11,19 +11,19 @@ use crate::sum;
 use crate::{budget, cpu};
 use compute::engine::EngineRequest;
 use compute::families::{Refusal, Unit};
-use compute::plan::{self as stencils, Candidate, Target};
+use compute::plan::{self as stencils, Candidate, RunTarget};
 use problem::memory::Bytes;
 use problem::{Depth, Error, Job};
 
 /// The family on one engine.
-pub enum Apart {
+pub enum SplitFamily {
     /// On CUDA cores.
     Cuda,
     /// On the cores of this machine.
     Cores,
 }
 
-impl Family for Apart {
+impl Family for SplitFamily {
     fn name(&self) -> &'static str {
         match self {
             Self::Cuda => "apart",
@@ -57,10 +57,10 @@ impl Family for Apart {
         false
     }
 
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+    fn propose(&self, run: &PlannedRun) -> Vec<Result<StepPlan, RejectedPlan>> {
         match self {
             Self::Cores if !run.hardware.cores => Vec::new(),
-            _ => vec![self.one(run).map_err(Out::from)],
+            _ => vec![self.one(run).map_err(RejectedPlan::from)],
         }
     }
 
@@ -74,17 +74,17 @@ impl Family for Apart {
 
     fn open(
         &self,
-        _: &Way,
+        _: &StepPlan,
         system: System,
         beginning: StartValues,
     ) -> Result<Box<dyn StepSession>, Error> {
         let parts = apart::parts(&system);
-        let open = |part: &Part, beginning: StartValues| self.part(part, beginning);
+        let open = |part: &SystemPart, beginning: StartValues| self.part(part, beginning);
         Ok(Box::new(Session::new(system, parts, self.engine(), beginning, open)?))
     }
 }
 
-impl Apart {
+impl SplitFamily {
     fn request(&self) -> EngineRequest {
         match self {
             Self::Cuda => EngineRequest::Cuda,
@@ -93,7 +93,7 @@ impl Apart {
     }
 
     /// Each part by its fastest way.
-    fn one(&self, run: &Run) -> Result<Way, Refusal> {
+    fn one(&self, run: &PlannedRun) -> Result<StepPlan, Refusal> {
         let parts = apart::parts(run.system);
         if parts.len() == 1 {
             return Err(system("its fields depend on each other, or it has one field"));
@@ -110,7 +110,7 @@ impl Apart {
                     (first.kernel, first.chain, first.seconds_per_step)
                 }
                 None => {
-                    let way = self.of_equations(&Run { system: &part.system, ..*run })?;
+                    let way = self.of_equations(&PlannedRun { system: &part.system, ..*run })?;
                     (way.kernel, way.chain, way.seconds_per_step)
                 }
             };
@@ -124,7 +124,7 @@ impl Apart {
             check_memory(run.system, machine.memory_bytes)?;
         }
         let kernel = kernels.join(" + ");
-        Ok(Way {
+        Ok(StepPlan {
             family: match self {
                 Self::Cuda => &Self::Cuda,
                 Self::Cores => &Self::Cores,
@@ -138,12 +138,12 @@ impl Apart {
     }
 
     /// The fastest way of a stencil.
-    fn of_stencil(&self, run: &Run, job: &Job) -> Result<Candidate, Refusal> {
+    fn of_stencil(&self, run: &PlannedRun, job: &Job) -> Result<Candidate, Refusal> {
         let job = &Job { steps: run.steps.max(1), ..job.clone() };
         if matches!(self, Self::Cores) {
             return stencils::on_cores(job);
         }
-        let target = Target::described(run.hardware.carries()?.clone());
+        let target = RunTarget::described(run.hardware.carries()?.clone());
         let planned = stencils::by_units(&[Unit::CudaCores], &target, job);
         let refusal = || planned.refusal(self.engine()).cloned();
         let none = || system("no kernel takes it");
@@ -151,7 +151,7 @@ impl Apart {
     }
 
     /// The fastest way of a part that is no stencil.
-    fn of_equations(&self, run: &Run) -> Result<Way, Refusal> {
+    fn of_equations(&self, run: &PlannedRun) -> Result<StepPlan, Refusal> {
         let is_own =
             |family: &&dyn Family| family.engine() == self.engine() && family.writes_kernels();
         let families: Vec<_> = FAMILIES.into_iter().filter(is_own).collect();
@@ -161,7 +161,11 @@ impl Apart {
     }
 
     /// The session of a part.
-    fn part(&self, part: &Part, mut beginning: StartValues) -> Result<Box<dyn StepSession>, Error> {
+    fn part(
+        &self,
+        part: &SystemPart,
+        mut beginning: StartValues,
+    ) -> Result<Box<dyn StepSession>, Error> {
         match job(&part.system) {
             Some(job) => {
                 let grid = beginning.fields.swap_remove(0).swap_remove(0);
@@ -170,7 +174,7 @@ impl Apart {
             }
             None => {
                 let (system, hardware) = (&part.system, &Hardware::here());
-                let run = Run { system, hardware, steps: system.steps(), asked: true };
+                let run = PlannedRun { system, hardware, steps: system.steps(), asked: true };
                 let refused = |refusal: Refusal| refusal.error(self.engine());
                 let way = self.of_equations(&run).map_err(refused)?;
                 way.family.open(&way, system.clone(), beginning)

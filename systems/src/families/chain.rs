@@ -2,16 +2,16 @@
 //! Several steps, or all stages of one, a launch on CUDA cores: a block takes them with a part of the grid on chip, whose halo it
 //! computes in vain.
 
-use super::{Family, Out, Run, Way, on_a_gpu, system};
+use super::{Family, PlannedRun, RejectedPlan, StepPlan, on_a_gpu, system};
 use crate::checked::System;
-use crate::gpu::{self, Launch, TileState};
+use crate::gpu::{self, LaunchWork, TileState};
 use compute::families::Refusal;
 use problem::Depth;
 use problem::memory::Bytes;
 use transform::machine::Machine;
 
 /// The family.
-pub struct Chain;
+pub struct ChainFamily;
 
 /// The most steps that are tried.
 const MOST_STEPS: usize = 16;
@@ -20,7 +20,7 @@ const GAIN: f64 = 1.05;
 /// Part of a GPU's memory that may be taken for all levels twice, where nobody asks for it.
 const MEMORY: f64 = 0.9;
 
-impl Family for Chain {
+impl Family for ChainFamily {
     fn name(&self) -> &'static str {
         "chain"
     }
@@ -37,7 +37,7 @@ impl Family for Chain {
         GAIN
     }
 
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+    fn propose(&self, run: &PlannedRun) -> Vec<Result<StepPlan, RejectedPlan>> {
         // Without a GPU that is the reason, whatever else is one.
         let none = |refusal: Refusal| vec![Err(run.hardware.gpu().err().unwrap_or(refusal).into())];
         // One step whose stages would be launches.
@@ -57,7 +57,7 @@ impl Family for Chain {
         match ready(run) {
             Ok((held, machine)) => steps
                 .map(|steps| {
-                    let out = |refusal| Out { chain: Some(steps), refusal };
+                    let out = |refusal| RejectedPlan { chain: Some(steps), refusal };
                     one(run, &held, machine, steps).map_err(out)
                 })
                 .collect(),
@@ -67,23 +67,28 @@ impl Family for Chain {
 }
 
 /// What a block must hold, and the GPU.
-fn ready<'a>(run: &'a Run) -> Result<(TileState, &'a Machine), Refusal> {
-    Launch::Step.check(run.system).map_err(system)?;
+fn ready<'a>(run: &'a PlannedRun) -> Result<(TileState, &'a Machine), Refusal> {
+    LaunchWork::Step.check(run.system).map_err(system)?;
     let held = TileState::new(run.system).map_err(Refusal::Chain)?;
     Ok((held, run.hardware.gpu()?))
 }
 
-fn one(run: &Run, held: &TileState, machine: &Machine, steps: usize) -> Result<Way, Refusal> {
+fn one(
+    run: &PlannedRun,
+    held: &TileState,
+    machine: &Machine,
+    steps: usize,
+) -> Result<StepPlan, Refusal> {
     const NO_PART: &str =
         "no part of the grid that fits a multiprocessor is right after so many steps";
     let (seconds, tile) = gpu::tiles::fastest(run.system, held, machine, steps)
         .ok_or_else(|| Refusal::Chain(NO_PART.into()))?;
-    let launch = Launch::Chain(tile);
+    let launch = LaunchWork::Chain(tile);
     launch.check(run.system).map_err(system)?;
     let part = if run.system.chain == Depth::Auto { MEMORY } else { 1.0 };
     let memory = Bytes((part * machine.memory_bytes as f64) as u64);
     launch.require(run.system, memory).map_err(Refusal::of)?;
-    Ok(on_a_gpu(&Chain, launch, run.system, seconds * in_whole_launches(run.steps, steps)))
+    Ok(on_a_gpu(&ChainFamily, launch, run.system, seconds * in_whole_launches(run.steps, steps)))
 }
 
 /// How many times as long so many steps take as they would in whole launches: one of fewer steps takes about as long as one of all.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Many steps at once by Fourier transforms, on a GPU or on all cores of this machine ([`crate::fft`]).
 
-use super::{Family, Out, Run, Way, system};
+use super::{Family, PlannedRun, RejectedPlan, StepPlan, system};
 use crate::checked::System;
 use crate::fft::{self, Parts};
-use crate::gpu::Launch;
+use crate::gpu::LaunchWork;
 use crate::session::StepSession;
 use crate::speeds::CORE;
 use crate::start::StartValues;
@@ -12,7 +12,7 @@ use compute::families::Refusal;
 use problem::Error;
 
 /// A family of jumps, by where they are computed.
-pub enum Jump {
+pub enum JumpFamily {
     /// On a GPU.
     OnGpu,
     /// On all cores.
@@ -22,7 +22,7 @@ pub enum Jump {
 /// How many times as fast as steps a jump must be predicted to be, which rounds relative to the largest value.
 const GAIN: f64 = 2.0;
 
-impl Family for Jump {
+impl Family for JumpFamily {
     fn name(&self) -> &'static str {
         match self {
             Self::OnGpu => "jump",
@@ -47,10 +47,10 @@ impl Family for Jump {
         GAIN
     }
 
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+    fn propose(&self, run: &PlannedRun) -> Vec<Result<StepPlan, RejectedPlan>> {
         match self {
-            Self::OnGpu => vec![on_gpu(run).map_err(Out::from)],
-            Self::OnCores if run.hardware.cores => vec![on_cores(run).map_err(Out::from)],
+            Self::OnGpu => vec![on_gpu(run).map_err(RejectedPlan::from)],
+            Self::OnCores if run.hardware.cores => vec![on_cores(run).map_err(RejectedPlan::from)],
             Self::OnCores => Vec::new(),
         }
     }
@@ -64,7 +64,7 @@ impl Family for Jump {
 
     fn open(
         &self,
-        _: &Way,
+        _: &StepPlan,
         system: System,
         beginning: StartValues,
     ) -> Result<Box<dyn StepSession>, Error> {
@@ -75,31 +75,31 @@ impl Family for Jump {
     }
 }
 
-fn on_gpu(run: &Run) -> Result<Way, Refusal> {
+fn on_gpu(run: &PlannedRun) -> Result<StepPlan, Refusal> {
     let parts = ready(run)?;
     let machine = run.hardware.carries()?;
     fft::check_on_gpu(run.system, &parts, machine).map_err(system)?;
     let seconds = fft::seconds_on_gpu(run.system, &parts, run.steps, machine);
     let seconds = seconds.ok_or_else(|| system("no torus of its size fits a multiprocessor"))?;
     // Steps on the CPU are done before a GPU is open.
-    let set_up = match Launch::Step.check(run.system) {
+    let set_up = match LaunchWork::Step.check(run.system) {
         Ok(()) => CORE.set_up.kernels_ms,
         Err(_) => CORE.set_up.gpu_ms,
     };
-    Ok(way(&Jump::OnGpu, run, &parts, seconds, set_up))
+    Ok(way(&JumpFamily::OnGpu, run, &parts, seconds, set_up))
 }
 
-fn on_cores(run: &Run) -> Result<Way, Refusal> {
+fn on_cores(run: &PlannedRun) -> Result<StepPlan, Refusal> {
     let parts = ready(run)?;
     let seconds = fft::seconds(run.system, &parts, run.steps);
-    Ok(way(&Jump::OnCores, run, &parts, seconds, CORE.set_up.tables_ms))
+    Ok(way(&JumpFamily::OnCores, run, &parts, seconds, CORE.set_up.tables_ms))
 }
 
 /// What a system is to jumps, where one is worth a look.
-fn ready(run: &Run) -> Result<Parts, Refusal> {
+fn ready(run: &PlannedRun) -> Result<Parts, Refusal> {
     /// Seconds by steps on the CPU below which equations are not read again, nor is a GPU asked.
     const SHORT: f64 = 5e-3;
-    let Run { system: of, steps, asked, .. } = *run;
+    let PlannedRun { system: of, steps, asked, .. } = *run;
     if !asked && (steps < 2 || fft::stepped(of, steps) < SHORT) {
         return Err(Refusal::Short(format!("{steps} steps of it take too little time for a jump")));
     }
@@ -110,11 +110,17 @@ fn ready(run: &Run) -> Result<Parts, Refusal> {
     Ok(parts)
 }
 
-fn way(family: &'static dyn Family, run: &Run, parts: &Parts, seconds: f64, set_up: f64) -> Way {
+fn way(
+    family: &'static dyn Family,
+    run: &PlannedRun,
+    parts: &Parts,
+    seconds: f64,
+    set_up: f64,
+) -> StepPlan {
     let torus =
         |torus: &Vec<usize>| torus.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
     let toruses: Vec<String> = fft::toruses(run.system, parts).iter().map(torus).collect();
-    Way {
+    StepPlan {
         family,
         kernel: format!("{}_{}", family.name(), toruses.join("_")),
         chain: 1,

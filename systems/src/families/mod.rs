@@ -4,13 +4,13 @@
 
 use compute::device;
 use compute::families::Refusal;
-use compute::plan::Target;
+use compute::plan::RunTarget;
 use problem::Error;
 use transform::machine::Machine;
 
 use crate::budget;
 use crate::checked::System;
-use crate::gpu::{self, Launch};
+use crate::gpu::{self, LaunchWork};
 use crate::session::StepSession;
 use crate::start::StartValues;
 
@@ -27,15 +27,15 @@ pub use ranking::Ranking;
 
 /// All families.
 pub const FAMILIES: [&dyn Family; 9] = [
-    &apart::Apart::Cuda,
-    &apart::Apart::Cores,
-    &step::Step,
-    &march::March,
-    &chain::Chain,
-    &sweep::Sweep,
-    &jump::Jump::OnGpu,
-    &jump::Jump::OnCores,
-    &rows::Rows,
+    &apart::SplitFamily::Cuda,
+    &apart::SplitFamily::Cores,
+    &step::StepFamily,
+    &march::MarchFamily,
+    &chain::ChainFamily,
+    &sweep::SweepFamily,
+    &jump::JumpFamily::OnGpu,
+    &jump::JumpFamily::OnCores,
+    &rows::RowsFamily,
 ];
 
 /// The families that have something to say of a system.
@@ -77,7 +77,7 @@ pub trait Family: Sync {
     }
 
     /// Its ways, and why others are none.
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>>;
+    fn propose(&self, run: &PlannedRun) -> Vec<Result<StepPlan, RejectedPlan>>;
 
     /// Checks that this machine's memory holds what a session takes, with the values that it starts with.
     ///
@@ -94,7 +94,7 @@ pub trait Family: Sync {
     /// The device refuses.
     fn open(
         &self,
-        way: &Way,
+        way: &StepPlan,
         system: System,
         beginning: StartValues,
     ) -> Result<Box<dyn StepSession>, Error> {
@@ -105,7 +105,7 @@ pub trait Family: Sync {
 
 /// A run that is planned.
 #[derive(Clone, Copy)]
-pub struct Run<'a> {
+pub struct PlannedRun<'a> {
     /// What is computed.
     pub system: &'a System,
     /// What may compute it.
@@ -129,8 +129,10 @@ impl Hardware {
     /// This machine.
     #[must_use]
     pub fn here() -> Self {
-        match Target::here() {
-            Ok(Target { machine, .. }) => Self { gpu: Ok(machine), carried: Ok(()), cores: true },
+        match RunTarget::here() {
+            Ok(RunTarget { machine, .. }) => {
+                Self { gpu: Ok(machine), carried: Ok(()), cores: true }
+            }
             Err(why) => {
                 let gpu = device::first().map(|info| info.machine()).map_err(Refusal::of);
                 Self { gpu, carried: Err(Refusal::of(why)), cores: true }
@@ -164,7 +166,7 @@ impl Hardware {
 
 /// A way to take steps, and what is predicted of it.
 #[derive(Clone)]
-pub struct Way {
+pub struct StepPlan {
     /// Its family.
     pub family: &'static dyn Family,
     /// The name of what computes.
@@ -176,26 +178,31 @@ pub struct Way {
     /// Predicted seconds before the first step, beside those that any way takes.
     pub set_up: f64,
     /// What a launch on a GPU does, where a kernel is written for the system.
-    pub launch: Option<Launch>,
+    pub launch: Option<LaunchWork>,
 }
 
 /// A way that is none for a system.
-pub struct Out {
+pub struct RejectedPlan {
     /// Steps of a launch; none for any number.
     pub chain: Option<usize>,
     /// Why.
     pub refusal: Refusal,
 }
 
-impl From<Refusal> for Out {
+impl From<Refusal> for RejectedPlan {
     fn from(refusal: Refusal) -> Self {
         Self { chain: None, refusal }
     }
 }
 
 /// A way by launches on a GPU.
-fn on_a_gpu(family: &'static dyn Family, launch: Launch, system: &System, seconds: f64) -> Way {
-    Way {
+fn on_a_gpu(
+    family: &'static dyn Family,
+    launch: LaunchWork,
+    system: &System,
+    seconds: f64,
+) -> StepPlan {
+    StepPlan {
         family,
         kernel: launch.name(system),
         chain: launch.steps(),

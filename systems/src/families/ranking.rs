@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What families propose for a system, the way that is predicted to be the fastest first.
 
-use super::{Family, Out, Run, Way};
+use super::{Family, PlannedRun, RejectedPlan, StepPlan};
 use compute::families::Refusal;
 use compute::plan::Rejected;
 use problem::Depth;
@@ -9,20 +9,20 @@ use problem::Depth;
 /// Ways to take the steps of a system.
 pub struct Ranking {
     /// Those that there are, the fastest first.
-    pub ways: Vec<Way>,
+    pub ways: Vec<StepPlan>,
     /// Why others are none.
     pub rejected: Vec<Rejected>,
 }
 
 impl Ranking {
     /// Of some families.
-    pub fn of(families: &[&'static dyn Family], run: &Run) -> Self {
+    pub fn of(families: &[&'static dyn Family], run: &PlannedRun) -> Self {
         let (mut ways, mut rejected) = (Vec::new(), Vec::new());
         for &family in families {
             for proposal in proposals(family, run) {
                 match proposal {
                     Ok(way) => ways.push(way),
-                    Err(Out { chain, refusal }) => rejected.push(Rejected {
+                    Err(RejectedPlan { chain, refusal }) => rejected.push(Rejected {
                         engine: family.engine(),
                         kernel: chain.map(|_| family.name().to_owned()),
                         fuse: 1,
@@ -32,8 +32,8 @@ impl Ranking {
                 }
             }
         }
-        let has_gpu = ways.iter().any(|way: &Way| way.launch.is_some());
-        let order = |way: &Way| {
+        let has_gpu = ways.iter().any(|way: &StepPlan| way.launch.is_some());
+        let order = |way: &StepPlan| {
             let is_last = has_gpu && way.family.engine() == "cpu";
             let seconds = way.seconds_per_step * run.steps.max(1) as f64;
             (is_last, way.family.gain(run.system) * seconds + way.set_up)
@@ -56,7 +56,7 @@ impl Ranking {
 }
 
 /// What a family proposes; nothing but jumps where their length is asked for.
-fn proposals(family: &'static dyn Family, run: &Run) -> Vec<Result<Way, Out>> {
+fn proposals(family: &'static dyn Family, run: &PlannedRun) -> Vec<Result<StepPlan, RejectedPlan>> {
     let jumps = family.engine() == "fft";
     match run.system.jump {
         Depth::Steps(_) if !jumps => vec![Err(Refusal::Jump.into())],

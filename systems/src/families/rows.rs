@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps on all cores of this machine, row by row: one at a time, or several while rows are in the caches.
 
-use super::{Family, Out, Run, Way};
+use super::{Family, PlannedRun, RejectedPlan, StepPlan};
 use crate::checked::System;
 use crate::session::StepSession;
 use crate::start::StartValues;
@@ -10,9 +10,9 @@ use compute::families::Refusal;
 use problem::Error;
 
 /// The family.
-pub struct Rows;
+pub struct RowsFamily;
 
-impl Family for Rows {
+impl Family for RowsFamily {
     fn name(&self) -> &'static str {
         "rows"
     }
@@ -25,11 +25,11 @@ impl Family for Rows {
         "cpu"
     }
 
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
+    fn propose(&self, run: &PlannedRun) -> Vec<Result<StepPlan, RejectedPlan>> {
         if !run.hardware.cores {
             return Vec::new();
         }
-        vec![one(run.system).map_err(Out::from)]
+        vec![one(run.system).map_err(RejectedPlan::from)]
     }
 
     fn require(&self, system: &System) -> Result<(), Error> {
@@ -38,7 +38,7 @@ impl Family for Rows {
 
     fn open(
         &self,
-        _: &Way,
+        _: &StepPlan,
         system: System,
         beginning: StartValues,
     ) -> Result<Box<dyn StepSession>, Error> {
@@ -46,12 +46,12 @@ impl Family for Rows {
     }
 }
 
-fn one(system: &System) -> Result<Way, Refusal> {
+fn one(system: &System) -> Result<StepPlan, Refusal> {
     let steps = cpu::depth(system).map_err(Refusal::Chain)?;
     let chain = if system.steps > 0 { steps.min(system.steps) } else { steps };
     let together = if chain > 1 { format!("_c{chain}") } else { String::new() };
-    Ok(Way {
-        family: &Rows,
+    Ok(StepPlan {
+        family: &RowsFamily,
         kernel: format!(
             "rows{}d_{}{}{together}",
             system.shape.dims(),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One step a launch on CUDA cores, by a kernel that is written for the system.
 
-use super::{Family, Out, Run, Way, on_a_gpu, system};
-use crate::gpu::{self, Launch};
+use super::{Family, PlannedRun, RejectedPlan, StepPlan, on_a_gpu, system};
+use crate::gpu::{self, LaunchWork};
 use compute::families::Refusal;
 use problem::Depth;
 use problem::memory::Bytes;
 
 /// The family.
-pub struct Step;
+pub struct StepFamily;
 
-impl Family for Step {
+impl Family for StepFamily {
     fn name(&self) -> &'static str {
         "step"
     }
@@ -23,8 +23,8 @@ impl Family for Step {
         "cuda"
     }
 
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
-        vec![one(run).map_err(|refusal| Out { chain: Some(1), refusal })]
+    fn propose(&self, run: &PlannedRun) -> Vec<Result<StepPlan, RejectedPlan>> {
+        vec![one(run).map_err(|refusal| RejectedPlan { chain: Some(1), refusal })]
     }
 }
 
@@ -32,8 +32,8 @@ impl Family for Step {
 ///
 /// # Errors
 /// Why it is not so.
-pub fn check_one(run: &Run) -> Result<(), Refusal> {
-    Launch::Step.check(run.system).map_err(system)?;
+pub fn check_one(run: &PlannedRun) -> Result<(), Refusal> {
+    LaunchWork::Step.check(run.system).map_err(system)?;
     match run.system.chain {
         Depth::Steps(steps @ 2..) => {
             Err(Refusal::Chain(format!("{steps} steps a launch are asked for")))
@@ -42,13 +42,13 @@ pub fn check_one(run: &Run) -> Result<(), Refusal> {
     }
 }
 
-fn one(run: &Run) -> Result<Way, Refusal> {
+fn one(run: &PlannedRun) -> Result<StepPlan, Refusal> {
     check_one(run)?;
     let machine = run.hardware.gpu()?;
     if run.system.has_solves() {
         run.hardware.carries()?;
         gpu::cost::solves(run.system, machine).map_err(Refusal::Grid)?;
     }
-    Launch::Step.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
-    Ok(on_a_gpu(&Step, Launch::Step, run.system, gpu::cost::tiled(run.system, machine)))
+    LaunchWork::Step.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
+    Ok(on_a_gpu(&StepFamily, LaunchWork::Step, run.system, gpu::cost::tiled(run.system, machine)))
 }

@@ -2,16 +2,16 @@
 //! One step by a sweep on sparse tensor cores: they sum neighbours, and the system's own instructions make of each sum the
 //! next value.
 
-use super::{Family, Out, Run, Way, on_a_gpu, system};
+use super::{Family, PlannedRun, RejectedPlan, StepPlan, on_a_gpu, system};
 use crate::checked::System;
-use crate::gpu::{self, FinishedSweep, Launch};
+use crate::gpu::{self, FinishedSweep, LaunchWork};
 use compute::families::Refusal;
 use problem::memory::Bytes;
 
 /// The family.
-pub struct Sweep;
+pub struct SweepFamily;
 
-impl Family for Sweep {
+impl Family for SweepFamily {
     fn name(&self) -> &'static str {
         "sweep"
     }
@@ -28,19 +28,19 @@ impl Family for Sweep {
         1.05
     }
 
-    fn propose(&self, run: &Run) -> Vec<Result<Way, Out>> {
-        vec![one(run).map_err(Out::from)]
+    fn propose(&self, run: &PlannedRun) -> Vec<Result<StepPlan, RejectedPlan>> {
+        vec![one(run).map_err(RejectedPlan::from)]
     }
 }
 
-fn one(run: &Run) -> Result<Way, Refusal> {
+fn one(run: &PlannedRun) -> Result<StepPlan, Refusal> {
     gpu::check_sweep(run.system).map_err(system)?;
-    Launch::Step.check(run.system).map_err(system)?;
+    LaunchWork::Step.check(run.system).map_err(system)?;
     let machine = run.hardware.carries()?;
     let sweep = FinishedSweep::new(run.system, machine).map_err(system)?;
     let seconds = sweep.seconds(run.system, machine);
-    let launch = Launch::Sweep(Box::new(sweep));
+    let launch = LaunchWork::Sweep(Box::new(sweep));
     launch.check(run.system).map_err(system)?;
     launch.require(run.system, Bytes(machine.memory_bytes)).map_err(Refusal::of)?;
-    Ok(on_a_gpu(&Sweep, launch, run.system, seconds))
+    Ok(on_a_gpu(&SweepFamily, launch, run.system, seconds))
 }

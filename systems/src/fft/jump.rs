@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use transform::spectral::coupled::{Coupled, Levels, Scratch, in_difference};
 use transform::spectral::error;
 
-use super::linear::Sum;
-use super::off::{Known, Off, larger};
+use super::linear::LinearSum;
+use super::off::{JumpError, JumpFacts, larger};
 use super::source;
 use super::stepping::State;
 use super::torus::Group;
@@ -34,7 +34,7 @@ impl Jumper {
     /// Of a group of a system with these equations and steady sources.
     pub fn new(
         system: &System,
-        sums: &[Sum],
+        sums: &[LinearSum],
         group: Group,
         points: &[(usize, [usize; 3], f64)],
     ) -> Self {
@@ -57,7 +57,12 @@ impl Jumper {
     }
 
     /// Takes the fields of the group so many steps further, in these spectra.
-    pub fn make(&self, state: &mut State, steps: usize, spectra: &mut Vec<Vec<Complex64>>) -> Off {
+    pub fn make(
+        &self,
+        state: &mut State,
+        steps: usize,
+        spectra: &mut Vec<Vec<Complex64>>,
+    ) -> JumpError {
         let Self { group, levels, transform, lifts, sources, .. } = self;
         let n = levels.variables();
         let size = transform.blocks().values();
@@ -114,7 +119,7 @@ impl Jumper {
         let after = group.fields.iter().flat_map(|&field| &state[field]);
         let after: Vec<f64> = after.map(|level| largest(level)).collect();
         let most = after.iter().copied().fold(most, larger);
-        let known = Known {
+        let known = JumpFacts {
             levels,
             norms: [&norms, &of_sources],
             transforms: error::of_jump(lengths, 0, 1.0, 1.0),
@@ -122,7 +127,7 @@ impl Jumper {
             largest: most,
             most,
         };
-        Off::of(&coupled, &seen, steps, &known).0
+        JumpError::of(&coupled, &seen, steps, &known).0
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use transform::spectral::double::Double;
 
 use crate::checked::System;
-use crate::evaluate::{Evaluator, Nothing, Plain};
+use crate::evaluate::{Evaluator, NoArrays, PlainF64};
 use crate::expression::{Array, Function, Node, show};
 use crate::parts::Start;
 use crate::program::{Offset, Program};
@@ -21,7 +21,7 @@ pub type Read = (usize, usize, Offset);
 /// A sum. Its numbers have twice the digits of f64, so that products of constants and weights are exact: what rounding
 /// would do to a wave in one step it would do to it a million times.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sum {
+pub struct LinearSum {
     /// The weight of each value.
     pub taps: BTreeMap<Read, Double<1>>,
     /// What is added.
@@ -30,7 +30,7 @@ pub struct Sum {
 
 /// What varies in space or time, as it is at one point in one step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frozen {
+pub struct FrozenValues {
     /// The point as (z, y, x).
     pub point: [usize; 3],
     /// The value of each coefficient there.
@@ -43,7 +43,7 @@ pub struct Frozen {
 ///
 /// # Errors
 /// What of which equation is not such a sum.
-pub fn sums(system: &System) -> Result<Vec<Sum>, String> {
+pub fn sums(system: &System) -> Result<Vec<LinearSum>, String> {
     sums_of(system, None)
 }
 
@@ -52,11 +52,11 @@ pub fn sums(system: &System) -> Result<Vec<Sum>, String> {
 ///
 /// # Errors
 /// What of which equation is not such a sum.
-pub fn frozen_sums(system: &System, frozen: &Frozen) -> Result<Vec<Sum>, String> {
+pub fn frozen_sums(system: &System, frozen: &FrozenValues) -> Result<Vec<LinearSum>, String> {
     sums_of(system, Some(frozen))
 }
 
-fn sums_of(system: &System, frozen: Option<&Frozen>) -> Result<Vec<Sum>, String> {
+fn sums_of(system: &System, frozen: Option<&FrozenValues>) -> Result<Vec<LinearSum>, String> {
     system.check_solves_nothing()?;
     if frozen.is_none() && system.varies_steps() {
         return Err("steps are as long as the values say".into());
@@ -151,7 +151,7 @@ fn constant(system: &System, node: &Node) -> Option<f64> {
 
 /// The value of what has one for all points, in a step.
 pub fn in_step(system: &System, node: &Node, step: f64) -> f64 {
-    Evaluator::new(system, Plain, &Nothing, step).at(node, [0; 3])
+    Evaluator::new(system, PlainF64, &NoArrays, step).at(node, [0; 3])
 }
 
 fn shown(system: &System, node: &Node) -> String {
@@ -164,26 +164,26 @@ struct Reader<'a> {
     /// Of the field.
     name: &'a str,
     /// Where all that varies is taken; none where nothing may.
-    frozen: Option<&'a Frozen>,
+    frozen: Option<&'a FrozenValues>,
     /// What the step computes at a point, as far as it is known.
-    computed: &'a RefCell<BTreeMap<Array, Sum>>,
+    computed: &'a RefCell<BTreeMap<Array, LinearSum>>,
 }
 
 impl Reader<'_> {
     /// An expression at a place.
-    fn sum(&self, node: &Node, at: Offset) -> Result<Sum, String> {
+    fn sum(&self, node: &Node, at: Offset) -> Result<LinearSum, String> {
         if node.is_uniform() {
             let changes = || self.refused(node, "changes with time");
             let value = match self.frozen {
                 None => constant(self.system, node).ok_or_else(changes)?,
                 Some(frozen) => in_step(self.system, node, frozen.step),
             };
-            return Ok(Sum::of(value));
+            return Ok(LinearSum::of(value));
         }
         match node {
             Node::Read(Array::Field { field, level }) => {
                 let taps = BTreeMap::from([((*field, *level, at), Double::new(1.0))]);
-                Ok(Sum { taps, constant: Double::ZERO })
+                Ok(LinearSum { taps, constant: Double::ZERO })
             }
             Node::Read(Array::Coefficient(coefficient)) => self.coefficient(*coefficient),
             Node::Read(Array::New(field)) => {
@@ -193,7 +193,7 @@ impl Reader<'_> {
                 self.computed(Array::Work(*work), &self.system.works[*work].value, at)
             }
             Node::Stencil(stencil, argument) => {
-                let mut sum = Sum::of(0.0);
+                let mut sum = LinearSum::of(0.0);
                 for tap in self.system.stencils[*stencil].taps() {
                     let place = std::array::from_fn(|axis| at[axis] + tap.offset[axis]);
                     let part = self.sum(argument, place)?;
@@ -205,28 +205,28 @@ impl Reader<'_> {
             Node::Coordinate(axis) => match self.frozen {
                 None => Err(self.refused(node, "varies in space")),
                 Some(frozen) => {
-                    Ok(Sum::of(frozen.point[*axis] as f64 * self.system.spacing[*axis]))
+                    Ok(LinearSum::of(frozen.point[*axis] as f64 * self.system.spacing[*axis]))
                 }
             },
             Node::Index(axis) => match self.frozen {
                 None => Err(self.refused(node, "varies in space")),
-                Some(frozen) => Ok(Sum::of(frozen.point[*axis] as f64)),
+                Some(frozen) => Ok(LinearSum::of(frozen.point[*axis] as f64)),
             },
             Node::Noise(noise) => match self.frozen {
                 None => Err(self.refused(node, "is another number at each point")),
-                Some(_) => Ok(Sum::of(noise.mean())),
+                Some(_) => Ok(LinearSum::of(noise.mean())),
             },
             Node::Table(table, argument) if self.frozen.is_some() => {
                 let argument = self.sum(argument, at)?.number();
                 let argument = argument.ok_or_else(|| self.refused(node, "is not linear"))?;
-                Ok(Sum::of(self.system.tables[*table].at(argument)))
+                Ok(LinearSum::of(self.system.tables[*table].at(argument)))
             }
             _ => Err(self.refused(node, "is not linear")),
         }
     }
 
     /// What the step computes at a place.
-    fn computed(&self, array: Array, node: &Node, at: Offset) -> Result<Sum, String> {
+    fn computed(&self, array: Array, node: &Node, at: Offset) -> Result<LinearSum, String> {
         let known = self.computed.borrow().get(&array).cloned();
         let sum = match known {
             Some(sum) => sum,
@@ -239,7 +239,7 @@ impl Reader<'_> {
         let moved = sum.taps.into_iter().map(|((field, level, offset), weight)| {
             ((field, level, std::array::from_fn(|axis| offset[axis] + at[axis])), weight)
         });
-        Ok(Sum { taps: moved.collect(), constant: sum.constant })
+        Ok(LinearSum { taps: moved.collect(), constant: sum.constant })
     }
 
     fn call(
@@ -248,10 +248,10 @@ impl Reader<'_> {
         function: Function,
         arguments: &[Node],
         at: Offset,
-    ) -> Result<Sum, String> {
-        let parts: Vec<Sum> =
+    ) -> Result<LinearSum, String> {
+        let parts: Vec<LinearSum> =
             arguments.iter().map(|part| self.sum(part, at)).collect::<Result<_, _>>()?;
-        let fixed: Option<Vec<f64>> = parts.iter().map(Sum::number).collect();
+        let fixed: Option<Vec<f64>> = parts.iter().map(LinearSum::number).collect();
         match (function, parts.as_slice()) {
             (Function::Negate, [a]) => Ok(a.times(Double::new(-1.0))),
             (Function::Add, [a, b]) => Ok(a.plus(b)),
@@ -263,18 +263,18 @@ impl Reader<'_> {
                 Ok(if condition.constant == Double::ZERO { no.clone() } else { yes.clone() })
             }
             _ => match fixed {
-                Some(numbers) => Ok(Sum::of(function.of(&numbers))),
+                Some(numbers) => Ok(LinearSum::of(function.of(&numbers))),
                 None => Err(self.refused(node, "is not linear")),
             },
         }
     }
 
-    fn coefficient(&self, number: usize) -> Result<Sum, String> {
+    fn coefficient(&self, number: usize) -> Result<LinearSum, String> {
         if let Some(frozen) = self.frozen {
-            return Ok(Sum::of(frozen.coefficients[number]));
+            return Ok(LinearSum::of(frozen.coefficients[number]));
         }
         let varies = || self.refused(&Node::Read(Array::Coefficient(number)), "varies in space");
-        coefficient(self.system, number).map(Sum::of).ok_or_else(varies)
+        coefficient(self.system, number).map(LinearSum::of).ok_or_else(varies)
     }
 
     fn refused(&self, node: &Node, why: &str) -> String {
@@ -282,7 +282,7 @@ impl Reader<'_> {
     }
 }
 
-impl Sum {
+impl LinearSum {
     fn of(constant: f64) -> Self {
         Self { taps: BTreeMap::new(), constant: Double::new(constant) }
     }

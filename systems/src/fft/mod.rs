@@ -15,7 +15,7 @@ use transform::machine::Machine;
 use transform::spectral::coupled;
 
 use self::jump::Jumper;
-use self::linear::Sum;
+use self::linear::LinearSum;
 use self::on_cpu::OnCpu;
 use self::on_gpu::Abilities;
 use self::stepping::{Fft, State};
@@ -43,7 +43,7 @@ pub use plan::{seconds, stepped};
 
 /// What a system is to this engine.
 pub struct Parts {
-    sums: Vec<Sum>,
+    sums: Vec<LinearSum>,
     groups: Vec<Group>,
     /// Steady sources: field, point, and what is added.
     sources: Vec<(usize, [usize; 3], f64)>,

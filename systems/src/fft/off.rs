@@ -5,7 +5,7 @@ use transform::spectral::coupled::{Coupled, Largest, Levels, in_difference};
 
 /// By how much a jump can be off.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Off {
+pub struct JumpError {
     /// At any point, of each level of each field of the group.
     pub values: Vec<Vec<f64>>,
     /// The largest value of the group before or after it.
@@ -15,7 +15,7 @@ pub struct Off {
 }
 
 /// What is known of a jump besides its powers.
-pub struct Known<'a> {
+pub struct JumpFacts<'a> {
     /// Levels of the fields of the group.
     pub levels: &'a Levels,
     /// The 2-norms of the differences before it, and of sources.
@@ -42,13 +42,18 @@ pub fn larger(a: f64, b: f64) -> f64 {
     if b.is_nan() { f64::INFINITY } else { a.max(b) }
 }
 
-impl Off {
+impl JumpError {
     /// By how much transforms, with rounding in f64, can be off at any point: the norms of what is transformed, times what is
     /// made of it (`transform::spectral::error`). Besides, the 2-norms of the errors of differences.
-    pub fn of(coupled: &Coupled, seen: &Largest, steps: usize, known: &Known) -> (Self, Vec<f64>) {
+    pub fn of(
+        coupled: &Coupled,
+        seen: &Largest,
+        steps: usize,
+        known: &JumpFacts,
+    ) -> (Self, Vec<f64>) {
         /// Of a product of double-double matrices, for each of their products.
         const SQUARING: f64 = 1e-30;
-        let &Known { levels, norms: [norms, sources], largest, most, .. } = known;
+        let &JumpFacts { levels, norms: [norms, sources], largest, most, .. } = known;
         let n = levels.variables();
         // Sums over n differences and their sources, and levels of differences.
         let relative = known.transforms + 8.0 * (n + sources.len()) as f64 * f64::EPSILON;

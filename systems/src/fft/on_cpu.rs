@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use num_complex::Complex64;
 
 use super::jump::Jumper;
-use super::off::Off;
+use super::off::JumpError;
 use super::stepping::{Fields, State};
 use problem::Error;
 
@@ -32,7 +32,7 @@ impl Fields for OnCpu {
         self.jumpers.iter().map(|jumper| jumper.fields().to_vec()).collect()
     }
 
-    fn jump(&mut self, steps: usize, is_kept: bool) -> Result<Vec<Off>, Error> {
+    fn jump(&mut self, steps: usize, is_kept: bool) -> Result<Vec<JumpError>, Error> {
         let Self { jumpers, state, before, spectra, .. } = self;
         *before = is_kept.then(|| state.clone());
         Ok(jumpers.iter().map(|jumper| jumper.make(state, steps, spectra)).collect())

@@ -7,16 +7,16 @@
 use rayon::prelude::*;
 use transform::spectral::double::Double;
 
-use super::linear::Sum;
+use super::linear::LinearSum;
 use super::torus::{Group, lift};
 use crate::checked::System;
-use crate::evaluate::{Evaluator, Plain, Values};
+use crate::evaluate::{Evaluator, PlainF64, Values};
 use crate::expression::{Array, Node};
 
 /// The constant v of each field of a group, and of those where it is not nothing f, with their places in the group.
 pub fn of_group(
     system: &System,
-    sums: &[Sum],
+    sums: &[LinearSum],
     group: &Group,
     points: &[(usize, [usize; 3], f64)],
 ) -> (Vec<f64>, Vec<(usize, Vec<f64>)>) {
@@ -33,7 +33,7 @@ pub fn of_group(
 /// f of a field, in C order; none where it is 0 everywhere. `lifts` are the constants v of all fields.
 pub fn field(
     system: &System,
-    sum: &Sum,
+    sum: &LinearSum,
     field: usize,
     lifts: &[f64],
     points: &[(usize, [usize; 3], f64)],
@@ -54,7 +54,7 @@ pub fn field(
         std::array::from_fn(|axis| reach[axis].max(offset[axis].unsigned_abs() as usize))
     });
     let constants = Constants(lifts);
-    let evaluator = Evaluator::new(system, Plain, &constants, 0.0);
+    let evaluator = Evaluator::new(system, PlainF64, &constants, 0.0);
     let at = |point: [usize; 3]| {
         values(&|field, offset| {
             let place = std::array::from_fn(|axis| point[axis] as isize + offset[axis] as isize);

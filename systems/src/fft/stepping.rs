@@ -4,18 +4,18 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use super::linear::{self, Sum};
-use super::off::Off;
+use super::linear::{self, LinearSum};
+use super::off::JumpError;
 use crate::checked::System;
 use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::places::Places;
 use crate::session::{Jumps, StepSession};
 use compute::engine::cpu::time_copies;
-use compute::engine::fft::within::{Within, extremes};
+use compute::engine::fft::within::{ValueBounds, extremes};
 use compute::engine::{Session, State as Grids};
 use problem::values::Element;
-use problem::{Depth, Dtype, Error, Grid, Jump, Region, Shape, values as grid};
+use problem::{Depth, Dtype, Error, Grid, JumpReport, Region, Shape, values as grid};
 
 /// The fields of a system, in f64: of each its levels, the present one first.
 pub type State = Vec<Vec<Vec<f64>>>;
@@ -30,7 +30,7 @@ pub trait Fields {
     ///
     /// # Errors
     /// There is no torus for so many steps, or a device refuses.
-    fn jump(&mut self, steps: usize, is_kept: bool) -> Result<Vec<Off>, Error>;
+    fn jump(&mut self, steps: usize, is_kept: bool) -> Result<Vec<JumpError>, Error>;
 
     /// Goes back to where they were, which was kept.
     fn back(&mut self);
@@ -60,13 +60,13 @@ pub trait Fields {
 }
 
 /// The fields before a jump.
-struct Before {
+struct FieldsBefore {
     /// After so many steps.
     done: usize,
     /// Steps of the jump.
     steps: usize,
     /// By how much it can be off.
-    off: Vec<Off>,
+    off: Vec<JumpError>,
 }
 
 /// A field whose equation is a sum of its own values with weights that are not negative: steps make means of them, times Σw.
@@ -79,12 +79,12 @@ struct Mean {
 /// A system that jumps.
 pub struct Fft<F> {
     system: System,
-    sums: Vec<Sum>,
+    sums: Vec<LinearSum>,
     fields: F,
     groups: Vec<Vec<usize>>,
     /// Of each group the largest value that it has had.
     largest: Vec<f64>,
-    before: Option<Before>,
+    before: Option<FieldsBefore>,
     /// Of the step that was compared last, by field.
     off: Vec<f64>,
     jumps: Jumps,
@@ -101,9 +101,9 @@ impl<F: Fields> Fft<F> {
     ///
     /// # Errors
     /// The device of the fields refuses.
-    pub fn new(system: &System, sums: Vec<Sum>, fields: F) -> Result<Self, Error> {
+    pub fn new(system: &System, sums: Vec<LinearSum>, fields: F) -> Result<Self, Error> {
         let off = vec![0.0; sums.len()];
-        let jump = Jump { steps: 0, toruses: fields.toruses(), rim: 0, growth: Some(0.0) };
+        let jump = JumpReport { steps: 0, toruses: fields.toruses(), rim: 0, growth: Some(0.0) };
         let jumps = Jumps { jump, noise: 0.0 };
         let groups = fields.groups();
         let largest = vec![0.0; groups.len()];
@@ -135,15 +135,15 @@ impl<F: Fields> Fft<F> {
     }
 
     /// What the values of a field lie within, whatever transforms leave of them.
-    fn within(&self, field: usize) -> Within {
+    fn within(&self, field: usize) -> ValueBounds {
         let of = |Mean { weights, range }: &Mean| {
             let boundary = &self.system.fields[field].boundary;
-            Within::of_sum(weights, boundary, self.system.shape.dims(), self.steps, *range)
+            ValueBounds::of_sum(weights, boundary, self.system.shape.dims(), self.steps, *range)
         };
-        self.means[field].as_ref().map_or(Within::ANYTHING, of)
+        self.means[field].as_ref().map_or(ValueBounds::ANYTHING, of)
     }
 
-    fn jump(&mut self, steps: usize, is_kept: bool) -> Result<Vec<Off>, Error> {
+    fn jump(&mut self, steps: usize, is_kept: bool) -> Result<Vec<JumpError>, Error> {
         /// Of the largest value that there was: beyond that a jump says nothing. What fades has no digits in the end; that its
         /// noise is small beside what it was is certain.
         const MOST_OFF: f64 = 0.01;
@@ -152,7 +152,7 @@ impl<F: Fields> Fft<F> {
         let all = fields.jump(steps, is_kept)?;
         self.steps += steps;
         let of_group = self.groups.iter().zip(&mut self.largest).zip(&all);
-        for ((of_group, most), Off { values, largest, growth }) in of_group {
+        for ((of_group, most), JumpError { values, largest, growth }) in of_group {
             jumps.jump.growth = jumps.jump.growth.map(|known| known.max(*growth));
             jumps.noise = values.iter().flatten().copied().fold(jumps.noise, f64::max);
             *most = most.max(*largest);
@@ -174,7 +174,7 @@ impl<F: Fields> Fft<F> {
     }
 
     /// By how much a jump can be off, by field and level.
-    fn by_field(&self, off: &[Off]) -> Vec<Vec<f64>> {
+    fn by_field(&self, off: &[JumpError]) -> Vec<Vec<f64>> {
         let mut all = vec![Vec::new(); self.sums.len()];
         for (fields, off) in self.groups.iter().zip(off) {
             let pairs = fields.iter().zip(&off.values);
@@ -217,7 +217,7 @@ impl<F: Fields> Session for Fft<F> {
         while left > 0 {
             let (done, steps) = (self.steps, left.min(self.launch()));
             let off = self.jump(steps, true)?;
-            self.before = Some(Before { done, steps, off });
+            self.before = Some(FieldsBefore { done, steps, off });
             left -= steps;
         }
         Ok(start.elapsed())
@@ -244,7 +244,7 @@ impl<F: Fields> StepSession for Fft<F> {
         let done = self.steps;
         let last = self.before.take().filter(|before| before.done + before.steps == done);
         let (steps, before) = match last {
-            Some(Before { steps, off, .. }) => {
+            Some(FieldsBefore { steps, off, .. }) => {
                 self.fields.back();
                 self.steps -= steps;
                 (steps + 1, self.by_field(&off))
@@ -253,7 +253,7 @@ impl<F: Fields> StepSession for Fft<F> {
         };
         let off = self.jump(steps, false)?;
         let after = self.by_field(&off);
-        let of_field = |(sum, after): (&Sum, &Vec<f64>)| {
+        let of_field = |(sum, after): (&LinearSum, &Vec<f64>)| {
             let read = before.iter().enumerate().flat_map(|(field, levels)| {
                 let levels = levels.iter().enumerate();
                 levels.map(move |(level, off)| sum.gain(field, level) * off)
@@ -299,13 +299,17 @@ struct View<'a> {
     system: &'a System,
     state: Cow<'a, State>,
     /// What the values of each field lie within.
-    within: Vec<Within>,
+    within: Vec<ValueBounds>,
 }
 
 /// Which fields are means, and between what their values lie.
-fn means(system: &System, sums: &[Sum], fields: &impl Fields) -> Result<Vec<Option<Mean>>, Error> {
+fn means(
+    system: &System,
+    sums: &[LinearSum],
+    fields: &impl Fields,
+) -> Result<Vec<Option<Mean>>, Error> {
     let is_fed = |field: usize| system.sources.iter().any(|source| source.field == field);
-    let of_field = |(field, sum): (usize, &Sum)| {
+    let of_field = |(field, sum): (usize, &LinearSum)| {
         let own = |&(of, level, _): &linear::Read| (of, level) == (field, 0);
         let weights: Vec<f64> = sum.taps.values().map(|weight| weight.value()).collect();
         let is_mean = sum.taps.keys().all(own) && weights.iter().all(|weight| *weight >= 0.0);

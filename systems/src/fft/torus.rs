@@ -5,7 +5,7 @@ use transform::spectral::coupled::Coupling;
 use transform::spectral::{Axis, End};
 use transform::{Stencil, Tap};
 
-use super::linear::Sum;
+use super::linear::LinearSum;
 use crate::checked::System;
 use compute::engine::fft::torus::ends_of;
 use problem::boundary::Side;
@@ -45,12 +45,12 @@ impl Group {
 ///
 /// # Errors
 /// What no torus imitates.
-pub fn groups(system: &System, sums: &[Sum]) -> Result<Vec<Group>, String> {
+pub fn groups(system: &System, sums: &[LinearSum]) -> Result<Vec<Group>, String> {
     members(sums).into_iter().map(|fields| group(system, sums, fields)).collect()
 }
 
 /// Which fields depend on each other.
-fn members(sums: &[Sum]) -> Vec<Vec<usize>> {
+fn members(sums: &[LinearSum]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..sums.len()).collect();
     for (to, sum) in sums.iter().enumerate() {
         for (from, ..) in sum.taps.keys() {
@@ -63,7 +63,7 @@ fn members(sums: &[Sum]) -> Vec<Vec<usize>> {
     groups.into_iter().filter(|fields| !fields.is_empty()).collect()
 }
 
-fn group(system: &System, sums: &[Sum], fields: Vec<usize>) -> Result<Group, String> {
+fn group(system: &System, sums: &[LinearSum], fields: Vec<usize>) -> Result<Group, String> {
     let (shape, name) = (system.shape, |field: usize| &system.fields[field].name);
     let mut ends = [[End::Unread; 2]; 3];
     // Who said so.

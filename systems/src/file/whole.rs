@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer};
 
 /// A whole number from 0 on, also as in 1e3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole(pub usize);
+pub struct WholeNumber(pub usize);
 
-impl<'de> Deserialize<'de> for Whole {
+impl<'de> Deserialize<'de> for WholeNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(WholeVisitor).map(Self)
     }

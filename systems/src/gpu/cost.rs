@@ -6,7 +6,7 @@ use transform::machine::Machine;
 
 use super::geometry::Geometry;
 use super::held::TileState;
-use super::tile::{Tile, instructions};
+use super::tile::{BlockTile, instructions};
 use super::windows;
 use crate::checked::System;
 use crate::expression::Array;
@@ -78,14 +78,14 @@ pub fn near_sides(system: &System, machine: &Machine, geometry: &Geometry) -> f6
 }
 
 /// Predicted seconds of a step with a chain of steps in a launch.
-pub fn chained(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -> f64 {
+pub fn chained(system: &System, held: &TileState, machine: &Machine, tile: &BlockTile) -> f64 {
     match tile.planes {
         Some(_) => by_planes(system, held, machine, tile),
         None => by_parts(system, held, machine, tile),
     }
 }
 
-fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -> f64 {
+fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &BlockTile) -> f64 {
     let [_, down, across] = tile.extents();
     let (middle, words) = (tile.middle(), words(system) as f64);
     let blocks: usize = tile.blocks(system.shape.extents()).iter().product();
@@ -122,7 +122,7 @@ fn by_parts(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -
 }
 
 /// With blocks that go through planes.
-fn by_planes(system: &System, held: &TileState, machine: &Machine, tile: &Tile) -> f64 {
+fn by_planes(system: &System, held: &TileState, machine: &Machine, tile: &BlockTile) -> f64 {
     let (speeds, cycle) = (&GPU.planes, &GPU.cycle);
     let ([_, down, across], middle) = (tile.extents(), tile.middle());
     let [steps, planes, reach] = [tile.steps, middle[0], tile.reach[0]].map(|it| it as f64);

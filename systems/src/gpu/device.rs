@@ -4,12 +4,13 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::kernel::Kernel;
+use super::kernel::GeneratedKernel;
 use super::sweep::FinishedSweep;
-use super::target::Target;
+use super::target::LaunchTarget;
 use compute::device::generated::{Addresses, MOST_ADDRESSES, call};
 use compute::device::{
-    Carried, Device, Elsewhere, Gpu, Launch, Look, Memory, Order, Packing, Rows, code_for, first,
+    Carried, Device, ForeignMemory, Gpu, Launch, Memory, MemoryRows, Packing, PlaneReader,
+    StartOrder, code_for, first,
 };
 use compute::engine::fft::on_gpu::solve;
 use compute::engine::fft::solve::Solve;
@@ -20,12 +21,12 @@ use problem::observe::PendingCopy;
 use problem::{Dtype, Error, Region, Shape};
 
 /// A GPU with the arrays of a system.
-pub struct OnDevice {
+pub struct DeviceTarget {
     arrays: Vec<Memory>,
-    look: Look,
+    look: PlaneReader,
     /// Whether kernels of this program run on it.
     carries: bool,
-    solves: Vec<solve::OnDevice>,
+    solves: Vec<solve::DeviceSolve>,
     // Dropped after what was allocated on it.
     gpu: Rc<Gpu>,
 }
@@ -38,7 +39,7 @@ pub fn check() -> Result<(), Error> {
     first().map(|_| ())
 }
 
-impl OnDevice {
+impl DeviceTarget {
     /// The first GPU, with this PTX.
     ///
     /// # Errors
@@ -50,7 +51,7 @@ impl OnDevice {
     /// The GPU of this number, with this PTX beside the kernels that this program carries.
     ///
     /// # Errors
-    /// As [`OnDevice::open_nth`]; no kernels of this program run on it.
+    /// As [`DeviceTarget::open_nth`]; no kernels of this program run on it.
     pub fn open_beside_carried(number: usize, ptx: &str) -> Result<Self, Error> {
         Ok(Self::on(Gpu::open_beside_carried(number, ptx)?))
     }
@@ -58,7 +59,7 @@ impl OnDevice {
     /// The GPU of this number, with this PTX.
     ///
     /// # Errors
-    /// As [`OnDevice::open`]; there is no GPU of this number.
+    /// As [`DeviceTarget::open`]; there is no GPU of this number.
     pub fn open_nth(number: usize, ptx: &str) -> Result<Self, Error> {
         Ok(Self::on(Gpu::open_with(number, ptx)?))
     }
@@ -66,17 +67,17 @@ impl OnDevice {
     /// The first GPU, with this kernel and a sweep's, into which the system's instructions are put.
     ///
     /// # Errors
-    /// As [`OnDevice::open`]; this program has no kernels for it.
-    pub fn with_sweep(kernel: &Kernel, sweep: &FinishedSweep) -> Result<Self, Error> {
+    /// As [`DeviceTarget::open`]; this program has no kernels for it.
+    pub fn with_sweep(kernel: &GeneratedKernel, sweep: &FinishedSweep) -> Result<Self, Error> {
         let carried = Carried::new(code_for(first()?.compute_capability)?);
         let text = with_sweep(&carried, kernel, sweep);
         Ok(Self::on(Gpu::open_with(0, &text)?))
     }
 }
 
-impl OnDevice {
+impl DeviceTarget {
     fn on(gpu: Gpu) -> Self {
-        let (arrays, look, solves) = (Vec::new(), Look::default(), Vec::new());
+        let (arrays, look, solves) = (Vec::new(), PlaneReader::default(), Vec::new());
         let carries = code_for(gpu.info().compute_capability).is_ok();
         Self { arrays, look, carries, solves, gpu: Rc::new(gpu) }
     }
@@ -90,23 +91,23 @@ impl OnDevice {
 /// Arrays of a GPU with the rows of their boxes.
 struct Arrays<'a> {
     memories: Vec<&'a Memory>,
-    rows: &'a dyn Fn(Region) -> Rows,
+    rows: &'a dyn Fn(Region) -> MemoryRows,
 }
 
 impl Packing for Arrays<'_> {
-    fn rows_of(&self, array: usize, region: Region) -> (&Memory, Rows) {
+    fn rows_of(&self, array: usize, region: Region) -> (&Memory, MemoryRows) {
         (self.memories[array], (self.rows)(region))
     }
 }
 
 /// A kernel beside that of a sweep from the PTX that this program carries, with the system's instructions.
-pub fn with_sweep(carried: &Carried, kernel: &Kernel, sweep: &FinishedSweep) -> String {
+pub fn with_sweep(carried: &Carried, kernel: &GeneratedKernel, sweep: &FinishedSweep) -> String {
     let name = sweep.kernel.entry.name();
     let text = carried.kernel(name).expect("a kernel of this program");
     kernel.beside(&spliced(&text, |names| sweep.finish.of(name, names)), &sweep.finish)
 }
 
-impl Target for OnDevice {
+impl LaunchTarget for DeviceTarget {
     fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error> {
         self.arrays.push(self.gpu.allocate(what, bytes)?);
         Ok(self.arrays.len() - 1)
@@ -116,12 +117,12 @@ impl Target for OnDevice {
         self.arrays[array].address()
     }
 
-    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, array: usize, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
         self.gpu.wait()?;
         self.gpu.write(&self.arrays[array], rows, bytes)
     }
 
-    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, array: usize, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
         self.gpu.wait()?;
         self.gpu.read(&self.arrays[array], rows, bytes)
     }
@@ -133,15 +134,15 @@ impl Target for OnDevice {
         addresses: [u64; MOST_ADDRESSES],
     ) -> Result<(), Error> {
         let call = call(stage, Addresses(addresses));
-        self.gpu.launch(&Launch { call: &call, extents, order: Order::After })
+        self.gpu.launch(&Launch { call: &call, extents, order: StartOrder::After })
     }
 
-    fn prepare_solve(&mut self, solve: &Solve, of: (Dtype, Rows)) -> Result<usize, Error> {
-        self.solves.push(solve::OnDevice::new(&*self.gpu, solve, of)?);
+    fn prepare_solve(&mut self, solve: &Solve, of: (Dtype, MemoryRows)) -> Result<usize, Error> {
+        self.solves.push(solve::DeviceSolve::new(&*self.gpu, solve, of)?);
         Ok(self.solves.len() - 1)
     }
 
-    fn solve(&mut self, number: usize, arrays: [usize; 2], rows: Rows) -> Result<(), Error> {
+    fn solve(&mut self, number: usize, arrays: [usize; 2], rows: MemoryRows) -> Result<(), Error> {
         let arrays = arrays.map(|array| &self.arrays[array]);
         self.solves[number].launch(&*self.gpu, arrays, rows)
     }
@@ -153,7 +154,7 @@ impl Target for OnDevice {
         parameters: Parameters,
     ) -> Result<(), Error> {
         let call = entry.with(parameters);
-        self.gpu.launch(&Launch { call: &call, extents, order: Order::Overlapping })
+        self.gpu.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })
     }
 
     fn time_copies(
@@ -174,7 +175,7 @@ impl Target for OnDevice {
         &mut self,
         ghosts: &mut dyn Ghosts,
         arrays: &[usize],
-        rows: &dyn Fn(Region) -> Rows,
+        rows: &dyn Fn(Region) -> MemoryRows,
     ) -> Result<(), Error> {
         let memories = arrays.iter().map(|array| &self.arrays[*array]).collect();
         ghosts.renew(&*self.gpu, &Arrays { memories, rows })
@@ -183,7 +184,7 @@ impl Target for OnDevice {
     fn capture(
         &mut self,
         array: usize,
-        rows: Rows,
+        rows: MemoryRows,
         of: (Shape, Dtype),
     ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         self.look.capture_rows(&*self.gpu, (&self.arrays[array], rows), of)
@@ -200,7 +201,7 @@ impl Target for OnDevice {
     fn pack(
         &mut self,
         array: usize,
-        rows: Rows,
+        rows: MemoryRows,
         (to, start): (&Memory, usize),
     ) -> Result<(), Error> {
         self.gpu.copy_rows((&self.arrays[array], rows), (to, rows.packed(start)))
@@ -209,7 +210,7 @@ impl Target for OnDevice {
     fn unpack(
         &mut self,
         array: usize,
-        rows: Rows,
+        rows: MemoryRows,
         (from, start): (&Memory, usize),
     ) -> Result<(), Error> {
         self.gpu.copy_rows((from, rows.packed(start)), (&self.arrays[array], rows))
@@ -217,16 +218,16 @@ impl Target for OnDevice {
 
     fn read_packed(&self, (from, start): (&Memory, usize), bytes: &mut [u8]) -> Result<(), Error> {
         self.gpu.wait()?;
-        self.gpu.read(from, Rows { start, ..Rows::first(bytes.len()) }, bytes)
+        self.gpu.read(from, MemoryRows { start, ..MemoryRows::first(bytes.len()) }, bytes)
     }
 
-    fn take(&mut self, from: Elsewhere, array: usize, rows: Rows) -> Result<bool, Error> {
+    fn take(&mut self, from: ForeignMemory, array: usize, rows: MemoryRows) -> Result<bool, Error> {
         self.gpu.wait()?;
         self.gpu.take(from, &self.arrays[array], rows)?;
         Ok(true)
     }
 
-    fn give(&mut self, array: usize, rows: Rows, to: Elsewhere) -> Result<bool, Error> {
+    fn give(&mut self, array: usize, rows: MemoryRows, to: ForeignMemory) -> Result<bool, Error> {
         self.gpu.give(&self.arrays[array], rows, to)?;
         Ok(true)
     }

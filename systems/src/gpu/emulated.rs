@@ -8,11 +8,11 @@ use cuda_driver::{Entry, Extents};
 use kernels_gpu::wide2d::finished::Parameters;
 use ptx_sim::{Memory, Program};
 
-use super::kernel::Kernel;
-use super::target::Target;
+use super::kernel::GeneratedKernel;
+use super::target::LaunchTarget;
 use crate::checked::System;
 use compute::device::generated::{MOST_ADDRESSES, TOTALS};
-use compute::device::{Memory as DeviceMemory, Rows};
+use compute::device::{Memory as DeviceMemory, MemoryRows};
 use compute::engine::fft::solve::{Solve, Solver};
 use problem::values::Element;
 use problem::{Dtype, Error, memory, with_dtype};
@@ -59,14 +59,14 @@ pub const ENGINE: &str = "emulate";
 
 impl Emulated {
     /// A kernel without arrays.
-    pub fn new(kernel: &Kernel) -> Self {
+    pub fn new(kernel: &GeneratedKernel) -> Self {
         let steps = || [kernel].into_iter().chain(&kernel.after);
         let of_totals = || kernel.totals.as_ref().map(|it| &*it.kernel);
         let all = || steps().chain(of_totals());
         // Constants are those of all kernels that have some.
         let longest = all().map(|it| Program::read(&it.text)).max_by_key(Program::constants);
         let memory = Memory::new(&longest.expect("a kernel"), Vec::new());
-        let stage = |kernel: &Kernel| Stage {
+        let stage = |kernel: &GeneratedKernel| Stage {
             program: Program::read(&kernel.text),
             read: kernel.arrays.len(),
             written: kernel.written.len(),
@@ -115,7 +115,7 @@ fn room(memory: &DeviceMemory) -> &RefCell<Vec<u8>> {
     memory.owner().expect("it was given by an emulator")
 }
 
-impl Target for Emulated {
+impl LaunchTarget for Emulated {
     fn allocate(&mut self, _: &'static str, bytes: usize) -> Result<usize, Error> {
         Ok(self.memory.allocate(bytes))
     }
@@ -124,7 +124,7 @@ impl Target for Emulated {
         Memory::address(array)
     }
 
-    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, array: usize, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
         let to = self.memory.bytes_mut(array);
         for (start, row) in rows.starts().zip(bytes.chunks(rows.width.max(1))) {
             to[start..start + row.len()].copy_from_slice(row);
@@ -132,7 +132,7 @@ impl Target for Emulated {
         Ok(())
     }
 
-    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, array: usize, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
         let from = self.memory.bytes(array);
         for (start, row) in rows.starts().zip(bytes.chunks_mut(rows.width.max(1))) {
             row.copy_from_slice(&from[start..start + row.len()]);
@@ -160,7 +160,11 @@ impl Target for Emulated {
     }
 
     /// By the transforms of the CPU: those of a GPU are emulated by themselves (`compute::engine::fft::on_gpu::solve`).
-    fn prepare_solve(&mut self, solve: &Solve, (dtype, _): (Dtype, Rows)) -> Result<usize, Error> {
+    fn prepare_solve(
+        &mut self,
+        solve: &Solve,
+        (dtype, _): (Dtype, MemoryRows),
+    ) -> Result<usize, Error> {
         let unsupported = |reason| Error::Unsupported { engine: ENGINE, reason };
         self.solvers.push((Solver::new(solve).map_err(unsupported)?, dtype));
         Ok(self.solvers.len() - 1)
@@ -174,7 +178,7 @@ impl Target for Emulated {
         &mut self,
         number: usize,
         [right, solution]: [usize; 2],
-        rows: Rows,
+        rows: MemoryRows,
     ) -> Result<(), Error> {
         let (solver, dtype) = &self.solvers[number];
         let count = rows.planes * rows.rows;
@@ -219,7 +223,7 @@ impl Target for Emulated {
     fn pack(
         &mut self,
         array: usize,
-        rows: Rows,
+        rows: MemoryRows,
         (to, start): (&DeviceMemory, usize),
     ) -> Result<(), Error> {
         let end = start + rows.planes * rows.plane_bytes();
@@ -229,7 +233,7 @@ impl Target for Emulated {
     fn unpack(
         &mut self,
         array: usize,
-        rows: Rows,
+        rows: MemoryRows,
         (from, start): (&DeviceMemory, usize),
     ) -> Result<(), Error> {
         let end = start + rows.planes * rows.plane_bytes();

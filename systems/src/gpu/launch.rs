@@ -3,9 +3,9 @@
 
 use super::geometry::{Geometry, March};
 use super::held::TileState;
-use super::kernel::{self, Kernel};
+use super::kernel::{self, GeneratedKernel};
 use super::sweep::FinishedSweep;
-use super::tile::Tile;
+use super::tile::BlockTile;
 use crate::checked::System;
 use crate::expression::Array;
 use compute::device::generated::MOST_STAGES;
@@ -16,18 +16,18 @@ use transform::machine::Machine;
 
 /// What a launch does.
 #[derive(Clone, Debug)]
-pub enum Launch {
+pub enum LaunchWork {
     /// One step on CUDA cores, of which each thread takes points of its own.
     Step,
     /// One step on CUDA cores, by blocks that go along z.
     March(March),
     /// Several steps, or all stages of one, on CUDA cores, of which each block holds such a part of the grid.
-    Chain(Tile),
+    Chain(BlockTile),
     /// One step by a sweep on sparse tensor cores, and the points near sides on CUDA cores.
     Sweep(Box<FinishedSweep>),
 }
 
-impl Launch {
+impl LaunchWork {
     /// Time steps of it.
     pub fn steps(&self) -> usize {
         match self {
@@ -139,12 +139,12 @@ impl Launch {
     ///
     /// # Errors
     /// The system has what kernels have no instructions for.
-    pub fn kernel(&self, system: &System) -> Result<Kernel, String> {
+    pub fn kernel(&self, system: &System) -> Result<GeneratedKernel, String> {
         match self {
-            Self::Step => Kernel::new(system),
-            Self::March(march) => Kernel::marched(system, *march),
-            Self::Chain(tile) => Kernel::chained(system, *tile),
-            Self::Sweep(sweep) => Kernel::near_sides(system, sweep.geometry(system)),
+            Self::Step => GeneratedKernel::new(system),
+            Self::March(march) => GeneratedKernel::marched(system, *march),
+            Self::Chain(tile) => GeneratedKernel::chained(system, *tile),
+            Self::Sweep(sweep) => GeneratedKernel::near_sides(system, sweep.geometry(system)),
         }
     }
 }

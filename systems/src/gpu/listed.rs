@@ -3,7 +3,7 @@
 //! field and its number.
 
 use super::held::TileState;
-use super::tile::Tile;
+use super::tile::BlockTile;
 use super::windows::Windows;
 use crate::checked::System;
 use crate::expression::Array;
@@ -38,7 +38,7 @@ pub fn lists(system: &System) -> (Vec<u32>, Vec<[u32; 4]>) {
 ///
 /// # Errors
 /// Such systems have no chains.
-pub fn receivers(system: &System, tile: Tile) -> Result<(Vec<u32>, Vec<[u32; 2]>), Error> {
+pub fn receivers(system: &System, tile: BlockTile) -> Result<(Vec<u32>, Vec<[u32; 2]>), Error> {
     let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
     let held = TileState::new(system).map_err(unsupported)?;
     let ([planes, down, across], [_, halo_y, halo_x]) = (tile.middle(), tile.halo());

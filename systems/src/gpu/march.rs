@@ -37,7 +37,7 @@ const CHUNKS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 32];
 
 /// How an array is held: planes are counted from that of the point on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct ArrayPlanes {
     /// The array.
     pub array: Array,
     /// The last plane that is read.
@@ -49,7 +49,7 @@ pub struct Held {
 }
 
 /// How the arrays of a system are held.
-pub fn held(system: &System) -> Vec<Held> {
+pub fn held(system: &System) -> Vec<ArrayPlanes> {
     let program = &system.program;
     let of_array = |array| {
         let reads = program.reads().filter(move |(own, _)| *own == array);
@@ -58,17 +58,17 @@ pub fn held(system: &System) -> Vec<Held> {
         let first = column.iter().map(|(z, _)| *z).min();
         let last = column.iter().chain(&beside).map(|(z, _)| *z).max().unwrap_or_default();
         if beside.is_empty() {
-            return Held { array, front: last, ring: None, queue: first };
+            return ArrayPlanes { array, front: last, ring: None, queue: first };
         }
         let back = beside.iter().map(|(z, _)| *z).min().unwrap_or_default().min(0);
         let queue = first.filter(|_| column.iter().any(|(z, _)| *z != 0));
-        Held { array, front: last.max(0), ring: Some(back), queue }
+        ArrayPlanes { array, front: last.max(0), ring: Some(back), queue }
     };
     program.arrays().into_iter().map(of_array).collect()
 }
 
 /// Planes of a ring: those that are read, the next one, and one that others may still read.
-pub fn ring(held: &[Held]) -> usize {
+pub fn ring(held: &[ArrayPlanes]) -> usize {
     let planes = held.iter().filter_map(|it| it.ring.map(|back| it.front - back));
     planes.max().map_or(0, |planes| planes as usize + 2)
 }
@@ -194,7 +194,7 @@ impl March {
 }
 
 /// 32-bit words of a thread's queues.
-fn queued(system: &System, held: &[Held]) -> usize {
+fn queued(system: &System, held: &[ArrayPlanes]) -> usize {
     let planes = held.iter().filter_map(|it| it.queue.map(|first| it.front - first + 1));
     let columns = 16 / system.dtype.bytes().max(4);
     planes.sum::<i32>() as usize * columns * words(system)

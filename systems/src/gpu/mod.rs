@@ -9,7 +9,7 @@ use compute::device::Gpu;
 use compute::engine::on_gpu::Ghosts;
 use compute::ranks::Gather;
 use problem::{Dtype, Error, Region};
-use ptx_writer::{Format, Numbers};
+use ptx_writer::{NumberFormats, StorageFormat};
 use std::rc::Rc;
 
 mod beside;
@@ -35,12 +35,12 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use beside::{Place, places, session as session_beside};
+pub(crate) use beside::{BatchPlace, places, session as session_beside};
 pub use emulated::check as check_emulated;
 pub use geometry::March;
 pub use held::TileState;
-pub(crate) use kernel::Kernel;
-pub use launch::Launch;
+pub(crate) use kernel::GeneratedKernel;
+pub use launch::LaunchWork;
 pub use sweep::{FinishedSweep, check as check_sweep};
 
 /// The PTX of a system, for one step a launch.
@@ -48,18 +48,18 @@ pub use sweep::{FinishedSweep, check as check_sweep};
 /// # Errors
 /// It has what kernels have no instructions for.
 pub fn ptx(system: &System) -> Result<String, String> {
-    Ok(Kernel::new(system)?.ptx())
+    Ok(GeneratedKernel::new(system)?.ptx())
 }
 
 /// How a kernel computes and stores values of a type.
-fn numbers(dtype: Dtype) -> Numbers {
+fn numbers(dtype: Dtype) -> NumberFormats {
     let format = match dtype {
-        Dtype::F64 => Format::F64,
-        Dtype::F16 => Format::F16,
-        Dtype::Bf16 => Format::Bf16,
-        Dtype::F32 | Dtype::Tf32 => Format::F32,
+        Dtype::F64 => StorageFormat::F64,
+        Dtype::F16 => StorageFormat::F16,
+        Dtype::Bf16 => StorageFormat::Bf16,
+        Dtype::F32 | Dtype::Tf32 => StorageFormat::F32,
     };
-    Numbers { format, exact: false }
+    NumberFormats { format, exact: false }
 }
 
 /// Whether there is a GPU.
@@ -68,7 +68,7 @@ pub fn is_here() -> bool {
 }
 
 /// The kernel of a system, with that of its totals over a box of points.
-fn written(system: &System, launch: &Launch, own: Region) -> Result<Kernel, Error> {
+fn written(system: &System, launch: &LaunchWork, own: Region) -> Result<GeneratedKernel, Error> {
     let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
     launch.kernel(system).and_then(|kernel| kernel.with_totals(system, own)).map_err(unsupported)
 }
@@ -79,18 +79,18 @@ fn written(system: &System, launch: &Launch, own: Region) -> Result<Kernel, Erro
 /// The system has what kernels have no instructions for, or the GPU refuses.
 pub fn session(
     system: System,
-    launch: &Launch,
+    launch: &LaunchWork,
     beginning: StartValues,
 ) -> Result<Box<dyn StepSession>, Error> {
     let kernel = written(&system, launch, system.whole())?;
-    if let Launch::Sweep(sweep) = launch {
-        let target = device::OnDevice::with_sweep(&kernel, sweep)?;
+    if let LaunchWork::Sweep(sweep) = launch {
+        let target = device::DeviceTarget::with_sweep(&kernel, sweep)?;
         let session = OnTarget::new(system, kernel, beginning, target)?;
         return Ok(Box::new(session.sweeping((**sweep).clone())?));
     }
     let target = match system.has_solves() {
-        true => device::OnDevice::open_beside_carried(0, &kernel.ptx())?,
-        false => device::OnDevice::open(&kernel.ptx())?,
+        true => device::DeviceTarget::open_beside_carried(0, &kernel.ptx())?,
+        false => device::DeviceTarget::open(&kernel.ptx())?,
     };
     Ok(Box::new(OnTarget::new(system, kernel, beginning, target)?))
 }
@@ -102,7 +102,7 @@ pub fn session(
 /// As [`session`].
 pub fn part(
     (system, own, among): (System, Region, Option<Gather>),
-    launch: &Launch,
+    launch: &LaunchWork,
     beginning: StartValues,
     number: usize,
     ghosts: impl FnOnce(&Rc<Gpu>) -> Result<Box<dyn Ghosts>, Error>,
@@ -110,8 +110,8 @@ pub fn part(
 ) -> Result<Box<dyn StepSession>, Error> {
     let kernel = written(&system, launch, own)?;
     let target = match system.has_solves() {
-        true => device::OnDevice::open_beside_carried(number, &kernel.ptx())?,
-        false => device::OnDevice::open_nth(number, &kernel.ptx())?,
+        true => device::DeviceTarget::open_beside_carried(number, &kernel.ptx())?,
+        false => device::DeviceTarget::open_nth(number, &kernel.ptx())?,
     };
     let ghosts = ghosts(target.gpu())?;
     let session = OnTarget::solving(system, kernel, beginning, target, among)?;
@@ -122,7 +122,10 @@ pub fn part(
 ///
 /// # Errors
 /// They have what kernels have no instructions for.
-pub(crate) fn kernel_beside(system: &System, launch: &Launch) -> Result<Kernel, Error> {
+pub(crate) fn kernel_beside(
+    system: &System,
+    launch: &LaunchWork,
+) -> Result<GeneratedKernel, Error> {
     written(system, launch, system.whole())
 }
 
@@ -133,7 +136,7 @@ pub(crate) fn kernel_beside(system: &System, launch: &Launch) -> Result<Kernel, 
 /// [`Error::Unsupported`]: the system has what kernels have no instructions for.
 pub fn emulated(
     (system, own): (System, Region),
-    launch: &Launch,
+    launch: &LaunchWork,
     beginning: StartValues,
     among: Option<Gather>,
 ) -> Result<Box<dyn StepSession>, Error> {

@@ -3,10 +3,15 @@
 
 use crate::expression::Function;
 use ptx_writer::functions::{self, Arithmetic};
-use ptx_writer::{Emitter, Number, Numbers, Relation};
+use ptx_writer::{Emitter, Number, NumberFormats, Relation};
 
 /// A function of values.
-pub fn call(numbers: Numbers, emitter: &mut Emitter, function: Function, of: &[Number]) -> Number {
+pub fn call(
+    numbers: NumberFormats,
+    emitter: &mut Emitter,
+    function: Function,
+    of: &[Number],
+) -> Number {
     let [zero, one] = [0.0, 1.0].map(|number| numbers.immediate(number));
     let opcode = match function {
         Function::Negate => "neg",
@@ -42,7 +47,7 @@ pub fn call(numbers: Numbers, emitter: &mut Emitter, function: Function, of: &[N
 }
 
 /// The opcode of a product.
-fn product(numbers: Numbers) -> &'static str {
+fn product(numbers: NumberFormats) -> &'static str {
     if numbers.exact { "mul.rn" } else { "mul" }
 }
 
@@ -61,7 +66,7 @@ fn computed(on: &mut Arithmetic, function: Function, of: &[Number]) -> Number {
 }
 
 /// By squaring; a negative one by a division at the end.
-fn power(numbers: Numbers, emitter: &mut Emitter, base: Number, n: i32) -> Number {
+fn power(numbers: NumberFormats, emitter: &mut Emitter, base: Number, n: i32) -> Number {
     let (mut rest, mut square, mut power) = (n.unsigned_abs(), base, None);
     loop {
         if rest % 2 == 1 {

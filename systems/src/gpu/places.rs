@@ -6,11 +6,11 @@
 use crate::checked::System;
 use crate::expression::Array;
 use problem::Boundary;
-use problem::boundary::{Image, Place, Side};
+use problem::boundary::{Image, NeighbourPlace, Side};
 
 /// The tables of a system.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct PlaceTables {
     boundaries: Vec<Boundary>,
     /// Of each field, then of each coefficient, then of each work field, the number of its boundary.
     of_arrays: Vec<usize>,
@@ -28,7 +28,7 @@ pub struct Places {
     pub values: Vec<f64>,
 }
 
-impl Places {
+impl PlaceTables {
     /// The places of a system that reads so far along z, y, x.
     pub fn new(system: &System, reach: [usize; 3]) -> Self {
         let (fields, coefficients) = (system.fields.len(), system.coefficients.len());
@@ -52,8 +52,8 @@ impl Places {
             let mut images = Vec::new();
             for coordinate in -(reach as isize)..(extent + reach) as isize {
                 let (entry, image) = match boundary.resolve(axis, coordinate, extent) {
-                    Place::Inside(at, image) => (at as i32, image),
-                    Place::Value(value) => (!(self.value(value) as i32), Image::SAME),
+                    NeighbourPlace::Inside(at, image) => (at as i32, image),
+                    NeighbourPlace::Value(value) => (!(self.value(value) as i32), Image::SAME),
                 };
                 self.entries.push(entry);
                 images.push(image);

@@ -7,22 +7,22 @@ use kernels_gpu::wide2d::finished::Parameters;
 use std::time::Duration;
 
 use compute::device::generated::MOST_ADDRESSES;
-use compute::device::{Elsewhere, Memory, Rows};
+use compute::device::{ForeignMemory, Memory, MemoryRows};
 use compute::engine::fft::solve::Solve;
 use compute::engine::on_gpu::Ghosts;
 use problem::observe::PendingCopy;
 use problem::{Dtype, Error, Region, Shape};
 
 /// What launches a kernel: a GPU, or what executes its PTX.
-pub trait Target {
+pub trait LaunchTarget {
     /// An array of zeros; its number.
     fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error>;
     /// The address of an array.
     fn address(&self, array: usize) -> u64;
     /// Waits for all launches, and copies bytes to rows of an array.
-    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error>;
+    fn write(&mut self, array: usize, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error>;
     /// Waits for all launches, and copies rows of an array.
-    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error>;
+    fn read(&self, array: usize, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error>;
     /// Queues a launch of the kernel of a stage, or of that of totals by its number.
     fn launch(
         &mut self,
@@ -48,11 +48,16 @@ pub trait Target {
         Ok(())
     }
     /// Gets ready for a solve between arrays whose points lie in such rows; its number.
-    fn prepare_solve(&mut self, _solve: &Solve, _of: (Dtype, Rows)) -> Result<usize, Error> {
+    fn prepare_solve(&mut self, _solve: &Solve, _of: (Dtype, MemoryRows)) -> Result<usize, Error> {
         unreachable!("systems with solves are not launched on it")
     }
     /// Queues a solve, by its number: of what lies in rows of one array, into rows of another.
-    fn solve(&mut self, _number: usize, _arrays: [usize; 2], _rows: Rows) -> Result<(), Error> {
+    fn solve(
+        &mut self,
+        _number: usize,
+        _arrays: [usize; 2],
+        _rows: MemoryRows,
+    ) -> Result<(), Error> {
         unreachable!("systems with solves are not launched on it")
     }
     /// The type in which solves of values of a type are transformed.
@@ -79,7 +84,7 @@ pub trait Target {
         &mut self,
         _ghosts: &mut dyn Ghosts,
         _arrays: &[usize],
-        _rows: &dyn Fn(Region) -> Rows,
+        _rows: &dyn Fn(Region) -> MemoryRows,
     ) -> Result<(), Error> {
         unreachable!("what is no GPU has no ghosts of its own")
     }
@@ -87,7 +92,7 @@ pub trait Target {
     fn capture(
         &mut self,
         _array: usize,
-        _rows: Rows,
+        _rows: MemoryRows,
         _of: (Shape, Dtype),
     ) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         Ok(None)
@@ -101,11 +106,21 @@ pub trait Target {
         Ok(None)
     }
     /// Queues a copy of rows of an array to a memory that it gave, from a byte on, without gaps.
-    fn pack(&mut self, _array: usize, _rows: Rows, _to: (&Memory, usize)) -> Result<(), Error> {
+    fn pack(
+        &mut self,
+        _array: usize,
+        _rows: MemoryRows,
+        _to: (&Memory, usize),
+    ) -> Result<(), Error> {
         unreachable!("it gives no room")
     }
     /// Queues that rows of an array take what was packed there.
-    fn unpack(&mut self, _array: usize, _rows: Rows, _from: (&Memory, usize)) -> Result<(), Error> {
+    fn unpack(
+        &mut self,
+        _array: usize,
+        _rows: MemoryRows,
+        _from: (&Memory, usize),
+    ) -> Result<(), Error> {
         unreachable!("it gives no room")
     }
     /// Waits for all launches, and copies bytes that were packed there.
@@ -114,11 +129,21 @@ pub trait Target {
     }
 
     /// Waits for all launches, and copies rows of an array from elsewhere in the memory of what launches. False where that is no GPU's.
-    fn take(&mut self, _from: Elsewhere, _array: usize, _rows: Rows) -> Result<bool, Error> {
+    fn take(
+        &mut self,
+        _from: ForeignMemory,
+        _array: usize,
+        _rows: MemoryRows,
+    ) -> Result<bool, Error> {
         Ok(false)
     }
     /// Waits for all launches, and copies rows of an array to elsewhere in the memory of what launches. False where that is no GPU's.
-    fn give(&mut self, _array: usize, _rows: Rows, _to: Elsewhere) -> Result<bool, Error> {
+    fn give(
+        &mut self,
+        _array: usize,
+        _rows: MemoryRows,
+        _to: ForeignMemory,
+    ) -> Result<bool, Error> {
         Ok(false)
     }
     /// Whether all values of an array of this type are known to be finite after a look at them on the device.

@@ -17,7 +17,7 @@ use problem::noise::ROUNDS;
 
 /// What a block holds, and how many steps it takes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct BlockTile {
     /// Steps of a launch, at most.
     pub steps: usize,
     /// Points along x, each a thread's.
@@ -34,7 +34,7 @@ pub struct Tile {
     pub reads: [usize; 3],
 }
 
-impl Tile {
+impl BlockTile {
     /// A part with which steps of a system are taken: so many steps, `lanes`, `rows` and `down`, and planes.
     pub fn of(
         system: &System,

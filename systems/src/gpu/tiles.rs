@@ -5,7 +5,7 @@ use transform::machine::Machine;
 
 use super::cost::{chained, point_instructions, words};
 use super::held::TileState;
-use super::tile::Tile;
+use super::tile::BlockTile;
 use super::windows::shared_values;
 use crate::checked::System;
 
@@ -32,14 +32,14 @@ pub fn fastest(
     held: &TileState,
     machine: &Machine,
     steps: usize,
-) -> Option<(f64, Tile)> {
+) -> Option<(f64, BlockTile)> {
     let ways = tiles(system, held, machine, steps).into_iter();
     let ways = ways.map(|tile| (chained(system, held, machine, &tile), tile));
     ways.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// The parts with which so many steps are possible.
-fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> Vec<Tile> {
+fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> Vec<BlockTile> {
     /// In how many parts z may be cut.
     const CHUNKS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64];
     let [nz, ny, _] = system.shape.extents();
@@ -63,11 +63,12 @@ fn tiles(system: &System, held: &TileState, machine: &Machine, steps: usize) -> 
     };
     chunks.dedup();
     let of_shape = |&[lanes, rows, down]: &[usize; 3]| {
-        let of_chunk =
-            move |planes: &Option<usize>| Tile::of(system, steps, [lanes, rows, down], *planes);
+        let of_chunk = move |planes: &Option<usize>| {
+            BlockTile::of(system, steps, [lanes, rows, down], *planes)
+        };
         chunks.iter().map(of_chunk)
     };
-    let fits = |tile: &Tile| {
+    let fits = |tile: &BlockTile| {
         let (middle, extents) = (tile.middle(), tile.extents());
         // What is right in the end has neighbours in the part, and is not too little of it.
         let wide = [1, 2].into_iter().all(|axis| {

@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::held::TileState;
-use super::tile::Tile;
+use super::tile::BlockTile;
 use crate::checked::System;
 use crate::expression::Array;
 use crate::program::{Offset, Program};
@@ -45,7 +45,7 @@ pub struct Windows {
 
 impl Windows {
     /// The windows of a system.
-    pub fn new(system: &System, tile: &Tile) -> Self {
+    pub fn new(system: &System, tile: &BlockTile) -> Self {
         let read: BTreeSet<Array> = system.stages.iter().flat_map(Program::arrays).collect();
         let lasting: BTreeSet<usize> =
             (0..system.fields.len()).filter(|field| read.contains(&Array::New(*field))).collect();
@@ -98,7 +98,7 @@ impl Windows {
     }
 
     /// All values, with those before the first plane.
-    pub fn values(&self, tile: &Tile) -> usize {
+    pub fn values(&self, tile: &BlockTile) -> usize {
         tile.pad() + self.count * self.planes * self.plane
     }
 }
@@ -131,7 +131,7 @@ fn planes(system: &System, delay: usize) -> usize {
 }
 
 /// Values that a block has in shared memory, in windows or, on a grid without z, in arrays of its part.
-pub fn shared_values(system: &System, held: &TileState, tile: &Tile) -> usize {
+pub fn shared_values(system: &System, held: &TileState, tile: &BlockTile) -> usize {
     match tile.planes {
         Some(_) => Windows::new(system, tile).values(tile),
         None => held.slots() * tile.values(),

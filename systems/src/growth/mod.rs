@@ -11,7 +11,7 @@ use transform::spectral::coupled::{Coupling, Levels};
 
 use super::checked::System;
 use super::expression::Node;
-use super::fft::linear::{self, Frozen, Sum};
+use super::fft::linear::{self, FrozenValues, LinearSum};
 use problem::check::field_growth::TOLD;
 use problem::check::wave_growth::{Overflow, WaveGrowth};
 use problem::values::Element;
@@ -98,15 +98,15 @@ fn sums(
     outset: &Outset,
     done: usize,
     steps: usize,
-) -> Result<Vec<(Frozen, Vec<Sum>)>, String> {
+) -> Result<Vec<(FrozenValues, Vec<LinearSum>)>, String> {
     let mut changes = false;
     system.visit(|part| changes |= matches!(part, Node::Time | Node::Step));
     let last = done + steps - 1;
     let moments = if changes { vec![done, done.midpoint(last), last] } else { vec![last] };
-    let mut all: Vec<(Frozen, Vec<Sum>)> = Vec::new();
+    let mut all: Vec<(FrozenValues, Vec<LinearSum>)> = Vec::new();
     for place in outset.places() {
         for &moment in &moments {
-            let frozen = Frozen { step: moment as f64, ..place.clone() };
+            let frozen = FrozenValues { step: moment as f64, ..place.clone() };
             let sums = linear::frozen_sums(system, &frozen)?;
             if !all.iter().any(|(_, known)| *known == sums) {
                 all.push((frozen, sums));
@@ -116,8 +116,8 @@ fn sums(
     Ok(all)
 }
 
-fn fastest(system: &System, sums: &[Sum]) -> transform::symbol::Wave {
-    let of_field = |(to, sum): (usize, &Sum)| {
+fn fastest(system: &System, sums: &[LinearSum]) -> transform::symbol::Wave {
+    let of_field = |(to, sum): (usize, &LinearSum)| {
         let taps = sum.taps.iter();
         let coupling = move |((field, level, offset), weight): (&linear::Read, &_)| {
             let from = (*field, *level);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::checked::System;
 use crate::expression::{Array, Node};
-use crate::fft::linear::{self, Frozen};
+use crate::fft::linear::{self, FrozenValues};
 use crate::start::StartValues;
 use problem::check::growth::largest;
 use problem::check::rounded::RoundedCoefficient;
@@ -21,7 +21,7 @@ pub struct Outset {
     /// The largest absolute value of each field, its earlier levels included.
     values: Vec<f64>,
     /// Points at which a coefficient is largest or smallest, and where coordinates are.
-    places: Vec<Frozen>,
+    places: Vec<FrozenValues>,
     /// Coefficients that the element type cannot hold.
     rounded: Vec<RoundedCoefficient>,
 }
@@ -34,7 +34,7 @@ impl Outset {
         let values = beginning.fields.iter().map(of_field).collect();
         let frozen = |place: usize| {
             let coefficients = beginning.coefficients.iter().map(|grid| grid.get(place)).collect();
-            Frozen { point: point(system, place), coefficients, step: 0.0 }
+            FrozenValues { point: point(system, place), coefficients, step: 0.0 }
         };
         let places = places(system, beginning).into_iter().map(frozen).collect();
         Self { values, places, rounded: beginning.rounded.clone() }
@@ -45,7 +45,7 @@ impl Outset {
         let coefficients = 0..system.coefficients.len();
         let value = |coefficient| linear::coefficient(system, coefficient).unwrap_or_default();
         let coefficients = coefficients.map(value).collect();
-        let places = vec![Frozen { point: [0; 3], coefficients, step: 0.0 }];
+        let places = vec![FrozenValues { point: [0; 3], coefficients, step: 0.0 }];
         Self { values: vec![1.0; system.fields.len()], places, rounded: Vec::new() }
     }
 
@@ -76,7 +76,7 @@ impl Outset {
     }
 
     /// Where weights that vary are taken.
-    pub fn places(&self) -> &[Frozen] {
+    pub fn places(&self) -> &[FrozenValues] {
         &self.places
     }
 }

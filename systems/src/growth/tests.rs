@@ -5,7 +5,7 @@ use crate::{Change, Description, FieldText, SpongeText, System, SystemSimulation
 use compute::engine::EngineRequest;
 use problem::Dtype;
 use problem::check::wave_growth::WaveGrowth;
-use problem::observe::Nobody;
+use problem::observe::NoObserver;
 
 const DOT: &str = "if(x == 4, if(y == 4, 1, 0), 0)";
 
@@ -51,7 +51,7 @@ fn the_factor_is_that_of_the_steps() {
         let mut simulation = begun(&plate(Dtype::F64, next));
         let growth = simulation.foresee_growth(400).unwrap();
         let mut largest = |last| {
-            simulation.run(last, &[], &mut Nobody).unwrap();
+            simulation.run(last, &[], &mut NoObserver).unwrap();
             simulation.check_finite().unwrap();
             simulation.report().values.unwrap()[0].after
         };
@@ -154,7 +154,7 @@ fn what_is_not_linear_is_watched() {
         let mut simulation = begun(&plate(Dtype::F64, next));
         assert_eq!(simulation.foresee_growth(200), None);
         assert_eq!(simulation.report().values, None);
-        simulation.run(200, &[], &mut Nobody).unwrap();
+        simulation.run(200, &[], &mut NoObserver).unwrap();
         assert_eq!(simulation.report().values, None);
         simulation.check_finite().unwrap();
         let report = simulation.report();

@@ -8,12 +8,12 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Interval, Rounding, SumRounding};
 use crate::description::Table;
-use crate::evaluate::Numbers as _;
+use crate::evaluate::NumberKind as _;
 use crate::expression::Function;
 use crate::{Description, FieldText, System, SystemSimulation};
 use compute::engine::EngineRequest;
 use problem::Dtype;
-use problem::observe::Nobody;
+use problem::observe::NoObserver;
 
 /// The unit roundoff of what an engine computes in for a type, and what f64 loses here.
 fn unit(dtype: Dtype) -> f64 {
@@ -139,7 +139,7 @@ fn what_a_step_may_be_off_by_is_some_roundings() {
             let heat = heat.field(FieldText::new("u", "sin(x)*cos(y)", next).boundary("periodic"));
             let system = System::new(&heat, Path::new("")).unwrap();
             let mut simulation = SystemSimulation::on(&system, engine).unwrap();
-            simulation.run(9, &[0, 4, 8], &mut Nobody).unwrap();
+            simulation.run(9, &[0, 4, 8], &mut NoObserver).unwrap();
             for check in simulation.report().verification.verdict.comparisons {
                 let bound = check.bound;
                 // In f64 the CPU may sum as the comparison does, bit by bit: then no bound is used.

@@ -2,7 +2,7 @@
 //! Which derivatives a stencil takes, told by the moments of its weights.
 
 use transform::Stencil;
-use transform::finite_difference::Row;
+use transform::finite_difference::AxisWeights;
 
 /// What of weights counts as rounding, beside the sum of their magnitudes.
 const ROUNDING: f64 = 1e-9;
@@ -13,18 +13,18 @@ pub const AXES: [&str; 3] = ["z", "y", "x"];
 
 /// What a stencil does along one axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct AxisPart {
     /// 0 to 2 for z, y, x.
     pub axis: usize,
     /// Its weights; they sum to 0.
-    pub row: Row,
+    pub row: AxisWeights,
     /// Which derivative it is, where that is known: of an axis that has a layer.
-    pub kind: Option<Kind>,
+    pub kind: Option<DerivativeKind>,
 }
 
 /// A derivative along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum DerivativeKind {
     /// The first one, taken so many points after the point.
     First { place: f64 },
     /// So many times the second one, of points at a distance of 1; `order` is that of a first one which reads as far.
@@ -35,7 +35,7 @@ pub enum Kind {
 ///
 /// # Errors
 /// Why it is no sum of derivatives along axes.
-pub fn parts(stencil: &Stencil, layered: [bool; 3]) -> Result<Vec<Part>, String> {
+pub fn parts(stencil: &Stencil, layered: [bool; 3]) -> Result<Vec<AxisPart>, String> {
     let taps = stencil.taps();
     let along = |axis: usize| taps.iter().any(|tap| tap.offset[axis] != 0);
     if !(0..3).any(|axis| layered[axis] && along(axis)) {
@@ -51,16 +51,16 @@ pub fn parts(stencil: &Stencil, layered: [bool; 3]) -> Result<Vec<Part>, String>
     }
     let part = |axis: usize| {
         let taps = taps.iter().filter(|tap| tap.offset[axis] != 0);
-        let mut row: Row = taps.map(|tap| (tap.offset[axis], tap.weight)).collect();
+        let mut row: AxisWeights = taps.map(|tap| (tap.offset[axis], tap.weight)).collect();
         row.push((0, -row.iter().map(|(_, weight)| weight).sum::<f64>()));
         let kind = if layered[axis] { Some(kind(&row, axis)?) } else { None };
-        Ok(Part { axis, row, kind })
+        Ok(AxisPart { axis, row, kind })
     };
     (0..3).filter(|axis| along(*axis)).map(part).collect()
 }
 
 /// Which derivative weights take that sum to 0.
-fn kind(row: &Row, axis: usize) -> Result<Kind, String> {
+fn kind(row: &AxisWeights, axis: usize) -> Result<DerivativeKind, String> {
     let moment = |power: i32| {
         let parts = row.iter().map(|(at, weight)| weight * f64::from(*at).powi(power));
         parts.fold((0.0, 0.0), |(sum, size), part: f64| (sum + part, size + part.abs()))
@@ -77,7 +77,7 @@ fn kind(row: &Row, axis: usize) -> Result<Kind, String> {
         if !(low..=high).contains(&place) {
             return Err(format!("along {axis} it takes a first and a second derivative in one"));
         }
-        return Ok(Kind::First { place });
+        return Ok(DerivativeKind::First { place });
     }
     let weight = |wanted: i32| row.iter().find(|(at, _)| *at == wanted).map_or(0.0, |it| it.1);
     let is_even = row.iter().all(|(at, own)| (own - weight(-at)).abs() <= ROUNDING * second_size);
@@ -85,7 +85,7 @@ fn kind(row: &Row, axis: usize) -> Result<Kind, String> {
         return Err(format!("along {axis} it takes neither a first nor a second derivative"));
     }
     let reach = row.iter().map(|(at, _)| at.unsigned_abs() as usize).max().unwrap_or_default();
-    Ok(Kind::Second { times: second / 2.0, order: (2 * reach).min(MOST_ORDER) })
+    Ok(DerivativeKind::Second { times: second / 2.0, order: (2 * reach).min(MOST_ORDER) })
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     use transform::Tap;
     use transform::finite_difference::{central, staggered};
 
-    fn of_row(row: Row) -> Result<Kind, String> {
+    fn of_row(row: AxisWeights) -> Result<DerivativeKind, String> {
         let tap = |(at, weight): (i32, f64)| Tap { offset: [0, 0, at], weight };
         let taps = row.into_iter().filter(|it| it.1 != 0.0).map(tap).collect();
         let stencil = Stencil::new("a row", 1, taps).unwrap();
@@ -106,15 +106,15 @@ mod tests {
     #[test]
     fn first_derivatives_have_their_places() {
         for order in [2, 4, 8, 16] {
-            assert_eq!(of_row(central(1, order)), Ok(Kind::First { place: 0.0 }));
-            assert_eq!(of_row(staggered(order)), Ok(Kind::First { place: 0.5 }));
+            assert_eq!(of_row(central(1, order)), Ok(DerivativeKind::First { place: 0.0 }));
+            assert_eq!(of_row(staggered(order)), Ok(DerivativeKind::First { place: 0.5 }));
             let left = staggered(order).into_iter().map(|(at, weight)| (at - 1, 3.0 * weight));
-            assert_eq!(of_row(left.collect()), Ok(Kind::First { place: -0.5 }));
+            assert_eq!(of_row(left.collect()), Ok(DerivativeKind::First { place: -0.5 }));
         }
         // Upwind of third order, at the point; backward of first order, half a point before it.
         let third = vec![(-2, 1.0 / 6.0), (-1, -1.0), (0, 0.5), (1, 1.0 / 3.0)];
-        assert_eq!(of_row(third), Ok(Kind::First { place: 0.0 }));
-        assert_eq!(of_row(vec![(-1, -1.0), (0, 1.0)]), Ok(Kind::First { place: -0.5 }));
+        assert_eq!(of_row(third), Ok(DerivativeKind::First { place: 0.0 }));
+        assert_eq!(of_row(vec![(-1, -1.0), (0, 1.0)]), Ok(DerivativeKind::First { place: -0.5 }));
     }
 
     #[test]
@@ -122,7 +122,9 @@ mod tests {
         for (order, reach) in [(2, 1), (4, 2), (8, 4)] {
             let times = 0.25;
             let row = central(2, order).into_iter().map(|(at, weight)| (at, times * weight));
-            let Ok(Kind::Second { times: found, order: of_first }) = of_row(row.collect()) else {
+            let Ok(DerivativeKind::Second { times: found, order: of_first }) =
+                of_row(row.collect())
+            else {
                 panic!("no second derivative of order {order}")
             };
             assert!((found - times).abs() < 1e-12);
@@ -148,7 +150,7 @@ mod tests {
         let found = parts(&star, [false, false, true]).unwrap();
         assert_eq!(found.iter().map(|part| part.axis).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(found[0].kind, None);
-        let Some(Kind::Second { times, .. }) = found[1].kind else { panic!("{found:?}") };
+        let Some(DerivativeKind::Second { times, .. }) = found[1].kind else { panic!("{found:?}") };
         assert!((times - 2.0).abs() < 1e-12);
         assert!(found.iter().all(|it| it.row.iter().map(|(_, w)| w).sum::<f64>().abs() < 1e-12));
         assert!(parts(&star, [true, false, false]).unwrap().is_empty());

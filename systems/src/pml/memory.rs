@@ -8,7 +8,7 @@ use crate::parts::{Coefficient, Start};
 use problem::Boundary;
 
 /// A field that a derivative is stretched by.
-pub struct Memory {
+pub struct MemoryVariable {
     /// What it is the memory of.
     pub of: Node,
     /// Along which axis.
@@ -25,13 +25,13 @@ type Place = (usize, f64);
 /// What each memory loses in a step, or in the time of 1 if a method integrates it; the first one has the number `first` among the fields.
 /// For each axis and place between points coefficients are added.
 pub fn losses(
-    memories: &[Memory],
+    memories: &[MemoryVariable],
     first: usize,
     profile: &Profile,
     coefficients: &mut Vec<Coefficient>,
 ) -> Vec<Node> {
     let mut known: Vec<(Place, [Option<Node>; 2])> = Vec::new();
-    let of_memory = |(number, memory): (usize, &Memory)| {
+    let of_memory = |(number, memory): (usize, &MemoryVariable)| {
         let place = (memory.axis, memory.place);
         let found = known.iter().find(|it| it.0 == place).map(|it| it.1.clone());
         let [loss, share] = found.unwrap_or_else(|| {

@@ -22,10 +22,10 @@ use transform::Stencil;
 
 use super::description::PmlText;
 use super::expression::{Array, Function, Node, Scope, show};
-use super::parts::{Coefficient, Field, Start, Work};
+use super::parts::{Coefficient, Field, Start, StepWork};
 use super::text::Text;
 use derivative::AXES;
-use memory::{Memory, losses};
+use memory::{MemoryVariable, losses};
 use problem::error::Mistake;
 use profile::Profile;
 pub use profile::Steps;
@@ -47,7 +47,7 @@ pub struct Equations<'a> {
     /// The rates of those fields that have one.
     pub rates: &'a mut Vec<Option<Node>>,
     /// Its work fields.
-    pub works: &'a mut [Work],
+    pub works: &'a mut [StepWork],
     /// Its coefficients, to which the layer adds its own.
     pub coefficients: &'a mut Vec<Coefficient>,
     /// Its stencils, to which parts of them and first differences are added.
@@ -115,7 +115,7 @@ pub fn absorb(
 }
 
 /// Checks that there is something to remember, and that the method can.
-fn check(memories: &[Memory], profile: &Profile, text: &PmlText) -> Result<(), Mistake> {
+fn check(memories: &[MemoryVariable], profile: &Profile, text: &PmlText) -> Result<(), Mistake> {
     if memories.is_empty() {
         let axes = AXES.into_iter().zip(profile.layered()).filter(|(_, layered)| *layered);
         let axes: Vec<&str> = axes.map(|(axis, _)| axis).collect();
@@ -142,7 +142,7 @@ fn check(memories: &[Memory], profile: &Profile, text: &PmlText) -> Result<(), M
 fn name(
     of: &Node,
     number: usize,
-    (fields, works, stencils): (&[Field], &[Work], &[Stencil]),
+    (fields, works, stencils): (&[Field], &[StepWork], &[Stencil]),
 ) -> String {
     let array = |array: Array| match array {
         Array::Field { field, .. } | Array::New(field) => {

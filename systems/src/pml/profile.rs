@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How strongly a layer damps at each depth.
 //!
-//! With w the width and z the depth in the layer, d(z) = d0 (z/w)^2 and d0 = -3 c ln R / (2 w), where c is the largest speed
-//! and R what a wave that meets the layer straight on brings back out of it (Collino, Tsogka, "Application of the perfectly
-//! matched absorbing layer model to the linear elastodynamic problem in anisotropic heterogeneous media" (2001), section 4).
+//! With w the width and z the depth in the layer, d(z) = d0 (z/w)^2 and d0 = -3 c ln R / (2 w). Here c is the largest
+//! speed, and R what a wave that meets the layer straight on brings back out of it. Source: Collino, Tsogka, "Application
+//! of the perfectly matched absorbing layer model to the linear elastodynamic problem in anisotropic heterogeneous media"
+//! (2001), section 4.
 //! Waves far below a frequency f are left alone by alpha(z) = pi f (1 - z/w) (Komatitsch, Martin, "An unsplit convolutional
 //! perfectly matched layer improved at grazing incidence for the seismic wave equation" (2007), section "C-PML").
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Expressions with their derivatives stretched, and the memories that this takes.
 
-use transform::finite_difference::{Row, central};
+use transform::finite_difference::{AxisWeights, central};
 use transform::{Stencil, Tap};
 
-use super::derivative::{AXES, Kind, parts};
-use super::memory::Memory;
+use super::derivative::{AXES, DerivativeKind, parts};
+use super::memory::MemoryVariable;
 use super::profile::Profile;
 use crate::expression::{Array, Function, Node, Scope};
-use crate::parts::{Field, Work};
+use crate::parts::{Field, StepWork};
 use crate::text::Text;
 use problem::Boundary;
 use problem::boundary::Side;
@@ -24,7 +24,7 @@ pub struct Layer<'a> {
     boundaries: Vec<Boundary>,
     of_works: Vec<Boundary>,
     stencils: &'a mut Vec<Stencil>,
-    memories: Vec<Memory>,
+    memories: Vec<MemoryVariable>,
 }
 
 impl<'a> Layer<'a> {
@@ -32,7 +32,7 @@ impl<'a> Layer<'a> {
     pub fn new(
         (profile, scope, averages): (Profile, &'a Scope, &'a [bool]),
         fields: &[Field],
-        works: &[Work],
+        works: &[StepWork],
         stencils: &'a mut Vec<Stencil>,
     ) -> Self {
         let boundaries = fields.iter().map(|it| it.boundary).collect();
@@ -42,7 +42,7 @@ impl<'a> Layer<'a> {
     }
 
     /// The memories that were needed.
-    pub fn into_memories(self) -> (Vec<Memory>, Profile) {
+    pub fn into_memories(self) -> (Vec<MemoryVariable>, Profile) {
         (self.memories, self.profile)
     }
 
@@ -83,11 +83,11 @@ impl<'a> Layer<'a> {
             let value = plain(own, &of);
             let value = match part.kind {
                 None => value,
-                Some(Kind::First { place }) => {
+                Some(DerivativeKind::First { place }) => {
                     let memory = self.memory(&value, part.axis, place);
                     call(Function::Add, value, memory)
                 }
-                Some(Kind::Second { times, order }) => {
+                Some(DerivativeKind::Second { times, order }) => {
                     let first = central(1, order);
                     let scaled = first.iter().map(|(at, weight)| (*at, times * weight)).collect();
                     let [first, scaled] = [first, scaled].map(|row| self.stencil(part.axis, row));
@@ -110,7 +110,7 @@ impl<'a> Layer<'a> {
         let known = self.memories.iter().position(|known| known.of == *of);
         let number = known.unwrap_or_else(|| {
             let boundary = self.around(of, axis);
-            self.memories.push(Memory { of: of.clone(), axis, place, boundary });
+            self.memories.push(MemoryVariable { of: of.clone(), axis, place, boundary });
             self.memories.len() - 1
         });
         let field = self.own + number;
@@ -154,7 +154,7 @@ impl<'a> Layer<'a> {
     }
 
     /// The number of a stencil along an axis.
-    fn stencil(&mut self, axis: usize, row: Row) -> usize {
+    fn stencil(&mut self, axis: usize, row: AxisWeights) -> usize {
         let tap = |(at, weight): (i32, f64)| {
             let mut offset = [0; 3];
             offset[axis] = at;

@@ -8,7 +8,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use self::setup::{On, Setup};
+use self::setup::{RankEngine, Setup};
 use super::budget;
 use super::checked::System;
 use super::cpu;
@@ -24,10 +24,10 @@ use compute::plan::Sharing;
 use compute::ranks::engine::{Exchange as Exchanged, PartSweep};
 use compute::ranks::halo::Transfers;
 use compute::ranks::member::of_sum;
-use compute::ranks::part::{Part, common};
+use compute::ranks::part::{RankPart, common};
 use compute::ranks::{
-    Carrier, Cut, Exchange, Gather, Ghosted, Kind, Member, Partition, Post, Team, from_bytes,
-    ghosts_on, held,
+    Carrier, Exchange, Gather, Ghosted, GridCut, Member, MessageKind, Messenger, Partition, Team,
+    from_bytes, ghosts_on, held,
 };
 use problem::boundary::Side;
 use problem::{Boundary, Depth, Error, Grid, Region, Shape};
@@ -47,11 +47,11 @@ mod tests;
 /// The message is damaged, or the device refuses.
 pub fn member(
     message: &[u8],
-    post: &Rc<dyn Post>,
+    post: &Rc<dyn Messenger>,
     describer: Describer,
 ) -> Result<Member<dyn Session>, Error> {
     let Some(setup) = Setup::read(message) else { return of_sum(message, post, describer) };
-    let receive = |_: usize| post.receive(0, Kind::Values);
+    let receive = |_: usize| post.receive(0, MessageKind::Values);
     let Member { part, session, .. } = own(&setup, post, receive)?;
     Member::new(part, session as Box<dyn Session>, post)
 }
@@ -69,7 +69,7 @@ pub fn session(
 ) -> Result<Box<dyn StepSession>, Error> {
     let on = on(engine, sharing)?;
     check(sharing, &on)?;
-    if matches!(on, On::Cpu) {
+    if matches!(on, RankEngine::Cpu) {
         if !system.chain.allows_one() {
             let reason = "ranks take the steps of systems one at a time on the CPU".into();
             return Err(Error::Split { reason });
@@ -91,32 +91,33 @@ pub fn session(
     let arrays: Vec<&Arc<Grid>> =
         beginning.fields.iter().flatten().chain(&beginning.coefficients).collect();
     let describer: Describer = compute::plan::abilities_of;
-    let make = move |message: &[u8], post: &Rc<dyn Post>| member(message, post, describer);
+    let make = move |message: &[u8], post: &Rc<dyn Messenger>| member(message, post, describer);
     let (post, threads) = sharing.ranks.start(make);
-    let cut = Cut { partition, parts: parts.clone() };
+    let cut = GridCut { partition, parts: parts.clone() };
     let team = Team::new(cut, setup.write(), post, threads, |post| {
         for part in &parts[1..] {
             for array in &arrays {
-                post.send(part.rank, Kind::Values, held(array, part))?;
+                post.send(part.rank, MessageKind::Values, held(array, part))?;
             }
         }
         own(&setup, post, |array| Ok(held(arrays[array], &parts[0])))
     })?;
-    let told = (!matches!(setup.on, On::Gpu { .. })).then_some(period);
+    let told = (!matches!(setup.on, RankEngine::Gpu { .. })).then_some(period);
     Ok(Box::new(team::SystemTeam::new(team, &system, beginning.coefficients, told)))
 }
 
 /// Bytes of all arrays of all parts, and of what each takes to solve.
-fn bytes(system: &System, parts: &[Part], on: &On) -> Result<u128, Error> {
+fn bytes(system: &System, parts: &[RankPart], on: &RankEngine) -> Result<u128, Error> {
     let arrays = (system.arrays() + system.coefficients.len()) as u128;
-    let points = |part: &Part| part.held.extents().map(|extent| extent as u128).iter().product();
+    let points =
+        |part: &RankPart| part.held.extents().map(|extent| extent as u128).iter().product();
     let points = parts.iter().map(points).fold(0, u128::saturating_add);
     let of_arrays = points.saturating_mul(arrays * system.dtype.bytes() as u128);
     let solves = match (system.has_solves(), on) {
         (false, _) => 0,
         // What is gathered, and the solution, as bytes and as values.
-        (true, On::Gpu { .. }) => system.part(&parts[0])?.bytes_of_whole(4),
-        (true, On::Cpu | On::Emulated) => system.part(&parts[0])?.bytes_of_solves(),
+        (true, RankEngine::Gpu { .. }) => system.part(&parts[0])?.bytes_of_whole(4),
+        (true, RankEngine::Cpu | RankEngine::Emulated) => system.part(&parts[0])?.bytes_of_solves(),
     };
     Ok(of_arrays.saturating_add(parts.len() as u128 * solves))
 }
@@ -125,7 +126,7 @@ fn bytes(system: &System, parts: &[Part], on: &On) -> Result<u128, Error> {
 /// coefficients.
 fn own(
     setup: &Setup,
-    post: &Rc<dyn Post>,
+    post: &Rc<dyn Messenger>,
     values: impl Fn(usize) -> Result<Vec<u8>, Error>,
 ) -> Result<Member<dyn StepSession>, Error> {
     let partition = setup.partition()?;
@@ -145,7 +146,7 @@ fn own(
     let coefficients = system.coefficients.iter().map(|_| next()).collect::<Result<_, _>>()?;
     let beginning = StartValues { step: setup.step, coefficients, fields, rounded: Vec::new() };
     let (arrays, period) = (setup.exchanged(), setup.period);
-    let read = |part: &Part, ghosts| read(&setup.system, &arrays, period, (part, ghosts));
+    let read = |part: &RankPart, ghosts| read(&setup.system, &arrays, period, (part, ghosts));
     let transfers = Transfers::of_arrays(&partition, &parts, part.rank, &read);
     let through_host = |inner: Box<dyn StepSession>, transfers, arrays| {
         let exchange = Exchange { post: Rc::clone(post), transfers, arrays, period };
@@ -154,13 +155,13 @@ fn own(
     let own = part.local(part.own);
     let among = system.has_solves().then(|| Gather::new(post, &parts));
     let session = match &setup.on {
-        On::Cpu => through_host(cpu::session(system, beginning, among), transfers, arrays),
-        On::Emulated => {
+        RankEngine::Cpu => through_host(cpu::session(system, beginning, among), transfers, arrays),
+        RankEngine::Emulated => {
             let chosen = plan::emulated(&system, Request::default())?;
             let inner = gpu::emulated((system, own), chosen.launch(), beginning, among)?;
             through_host(inner, transfers, arrays)
         }
-        On::Gpu { devices, carrier } => {
+        RankEngine::Gpu { devices, carrier } => {
             let number = devices.as_ref().map_or(post.place(), |devices| devices[part.rank]);
             let (value_bytes, by) = (system.dtype.bytes(), (*carrier, devices.is_some()));
             let ghosts = |gpu: &Rc<_>| {
@@ -176,10 +177,12 @@ fn own(
 }
 
 /// That nothing is asked for which is of stencils, or of GPUs alone.
-fn check(sharing: &Sharing, on: &On) -> Result<(), Error> {
+fn check(sharing: &Sharing, on: &RankEngine) -> Result<(), Error> {
     let split = |reason: &str| Err(Error::Split { reason: reason.to_owned() });
     match sharing {
-        Sharing { carrier: Carrier::Peer | Carrier::Nccl, .. } if !matches!(on, On::Gpu { .. }) => {
+        Sharing { carrier: Carrier::Peer | Carrier::Nccl, .. }
+            if !matches!(on, RankEngine::Gpu { .. }) =>
+        {
             split("peer and nccl carry points between GPUs, and there is none")
         }
         Sharing { edges: Some(true), .. } => split("edges of systems are computed with the rest"),
@@ -188,14 +191,14 @@ fn check(sharing: &Sharing, on: &On) -> Result<(), Error> {
 }
 
 /// What the parts are computed on.
-fn on(engine: EngineRequest, sharing: &Sharing) -> Result<On, Error> {
-    let on_gpus = || On::Gpu { devices: sharing.devices.clone(), carrier: sharing.carrier };
+fn on(engine: EngineRequest, sharing: &Sharing) -> Result<RankEngine, Error> {
+    let on_gpus = || RankEngine::Gpu { devices: sharing.devices.clone(), carrier: sharing.carrier };
     match engine {
-        EngineRequest::Cpu => Ok(On::Cpu),
-        EngineRequest::Emulate => Ok(On::Emulated),
+        EngineRequest::Cpu => Ok(RankEngine::Cpu),
+        EngineRequest::Emulate => Ok(RankEngine::Emulated),
         EngineRequest::Cuda => Ok(on_gpus()),
         EngineRequest::Auto if gpu::is_here() => Ok(on_gpus()),
-        EngineRequest::Auto => Ok(On::Cpu),
+        EngineRequest::Auto => Ok(RankEngine::Cpu),
         other => {
             let reason = "ranks share systems on cuda, cpu and emulate".to_owned();
             Err(Error::Unsupported { engine: other.into(), reason })
@@ -206,7 +209,7 @@ fn on(engine: EngineRequest, sharing: &Sharing) -> Result<On, Error> {
 /// Steps of a launch, which all parts take, and steps between two exchanges.
 fn rhythm(
     system: &System,
-    on: &On,
+    on: &RankEngine,
     partition: &Partition,
     sharing: &Sharing,
 ) -> Result<(usize, usize), Error> {
@@ -226,12 +229,12 @@ fn rhythm(
         };
     }
     let machine = match on {
-        On::Cpu => return Ok((1, sharing.period.unwrap_or(1))),
-        On::Emulated => Machine::h200(),
-        On::Gpu { .. } => compute::device::first()?.machine(),
+        RankEngine::Cpu => return Ok((1, sharing.period.unwrap_or(1))),
+        RankEngine::Emulated => Machine::h200(),
+        RankEngine::Gpu { .. } => compute::device::first()?.machine(),
     };
     let steps = launch(system, &machine, partition)?;
-    if let On::Emulated = on {
+    if let RankEngine::Emulated = on {
         let period = sharing.period.unwrap_or(steps);
         return Ok((steps, period.div_ceil(steps).saturating_mul(steps)));
     }
@@ -273,8 +276,8 @@ fn launch(system: &System, machine: &Machine, partition: &Partition) -> Result<u
         |system: &System| Ok(plan::on_cuda_cores(system, machine.clone())?.launch().steps());
     let solved_on = system.whole_of_solves();
     let steps = depth(&System { shape, solved_on, ..system.clone() })?;
-    let setup = Setup::new(system, (steps, steps), 0, partition.counts(), On::Emulated);
-    let takes = |part: &Part| depth(&setup.system.part(part)?);
+    let setup = Setup::new(system, (steps, steps), 0, partition.counts(), RankEngine::Emulated);
+    let takes = |part: &RankPart| depth(&setup.system.part(part)?);
     let all = setup.parts(partition).iter().try_for_each(|part| takes(part).map(drop));
     match (all, system.chain) {
         (Ok(()), _) => Ok(steps),
@@ -309,7 +312,7 @@ fn read(
     system: &System,
     exchanged: &[usize],
     period: usize,
-    (part, ghosts): (&Part, Region),
+    (part, ghosts): (&RankPart, Region),
 ) -> Vec<usize> {
     let numbered = system.numbered();
     let computed = computes_with_ghosts(system, period);
@@ -332,7 +335,7 @@ fn read(
 
 /// Where the values lie, at most, that points of a part read at some distance: anywhere between on an axis that is not cut,
 /// and beyond a side where images stand, or the last points go on.
-fn places(part: &Part, (boundary, extents): (&Boundary, [usize; 3]), offset: Offset) -> Region {
+fn places(part: &RankPart, (boundary, extents): (&Boundary, [usize; 3]), offset: Offset) -> Region {
     let mut places = part.own;
     for axis in 0..3 {
         let (own, offset) = (part.own, offset[axis] as isize);

@@ -3,7 +3,7 @@
 
 use crate::checked::System;
 use crate::parts::Source;
-use compute::ranks::part::Part;
+use compute::ranks::part::RankPart;
 use problem::Error;
 use problem::boundary::Side;
 
@@ -13,7 +13,7 @@ impl System {
     ///
     /// # Errors
     /// More points than can be addressed.
-    pub(super) fn part(&self, part: &Part) -> Result<Self, Error> {
+    pub(super) fn part(&self, part: &RankPart) -> Result<Self, Error> {
         let mut system = self.clone();
         system.shape = part.shape()?;
         system.origin = part.held.low;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{cut, exchanged};
 use crate::checked::System;
-use compute::ranks::part::Part;
+use compute::ranks::part::RankPart;
 use compute::ranks::{Carrier, Partition};
 use problem::boundary::Side;
 use problem::job::Depth;
@@ -23,12 +23,12 @@ pub struct Setup {
     /// Steps between two exchanges.
     pub period: usize,
     /// What computes.
-    pub on: On,
+    pub on: RankEngine,
 }
 
 /// What parts are computed on.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum On {
+pub enum RankEngine {
     /// The cores of each rank's machine.
     Cpu,
     /// The emulator of PTX.
@@ -49,9 +49,9 @@ impl Setup {
         (steps, period): (usize, usize),
         step: usize,
         counts: [usize; 3],
-        on: On,
+        on: RankEngine,
     ) -> Self {
-        let chain = if matches!(on, On::Cpu) { Depth::Auto } else { Depth::Steps(steps) };
+        let chain = if matches!(on, RankEngine::Cpu) { Depth::Auto } else { Depth::Steps(steps) };
         Self { system: system.clone().with_chain(chain), step, counts, period, on }
     }
 
@@ -70,14 +70,14 @@ impl Setup {
     }
 
     /// What each rank holds.
-    pub fn parts(&self, partition: &Partition) -> Vec<Part> {
+    pub fn parts(&self, partition: &Partition) -> Vec<RankPart> {
         // Deeper ghosts than a grid can be are told by the memory that they would take.
         let deep = |reach: usize| reach.saturating_mul(self.period).min(isize::MAX as usize / 4);
         let (of_steps, of_totals) = (self.system.reach().map(deep), self.system.totals.reach());
         let reach = std::array::from_fn(|axis| of_steps[axis].max(of_totals[axis]));
         let side = |ring: bool| if ring { Side::Periodic } else { Side::Zero };
         let boundary = Boundary { sides: cut::rings(&self.system).map(|ring| [side(ring); 2]) };
-        let part = |rank| Part::new(partition, rank, &boundary, reach, [1; 3]);
+        let part = |rank| RankPart::new(partition, rank, &boundary, reach, [1; 3]);
         (0..partition.ranks()).map(part).collect()
     }
 

@@ -8,15 +8,15 @@ use std::path::Path;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::setup::{On, Setup};
+use super::setup::{RankEngine, Setup};
 use crate::tests::draw;
-use crate::{Asked, Description, FieldText, System, SystemSimulation, SystemState};
+use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation, SystemState};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::Carrier;
 use compute::ranks::engine::Ranks;
 use compute::ranks::halo::Transfers;
-use compute::ranks::part::Part;
+use compute::ranks::part::RankPart;
 use problem::observe::Snapshot;
 use problem::{Dtype, Error, ErrorKind, Grid, Region};
 use transform::{Stencil, Tap};
@@ -27,10 +27,10 @@ fn cases(usual: u64) -> u64 {
 }
 
 /// Threads that share a grid, cut into so many slices of each axis.
-fn among(engine: EngineRequest, split: [usize; 3], period: Option<usize>) -> Asked {
+fn among(engine: EngineRequest, split: [usize; 3], period: Option<usize>) -> ComputeOptions {
     let ranks = Ranks::Threads(split.iter().product());
     let sharing = Sharing { split: Some(split), period, ..Sharing::among(ranks) };
-    Asked { engine, sharing: Some(sharing), ..Asked::default() }
+    ComputeOptions { engine, sharing: Some(sharing), ..ComputeOptions::default() }
 }
 
 /// Some cut of a grid, into so many parts at most.
@@ -147,10 +147,10 @@ fn only_what_is_read_is_exchanged() {
     let down: [&[_]; 3] = [&[(1, vec![0])], &[(0, vec![0]), (2, vec![0])], &[(1, vec![0])]];
     for (description, expected) in [(both, down_and_up), (carried, down)] {
         let system = System::new(&description, Path::new("")).unwrap();
-        let setup = Setup::new(&system, (1, 1), 0, [1, 3, 1], On::Cpu);
+        let setup = Setup::new(&system, (1, 1), 0, [1, 3, 1], RankEngine::Cpu);
         let partition = setup.partition().unwrap();
         let (parts, arrays) = (setup.parts(&partition), setup.exchanged());
-        let read = |part: &Part, ghosts| super::read(&system, &arrays, 1, (part, ghosts));
+        let read = |part: &RankPart, ghosts| super::read(&system, &arrays, 1, (part, ghosts));
         let all = |rank| Transfers::of_arrays(&partition, &parts, rank, &read);
         for (rank, expected) in expected.into_iter().enumerate() {
             let own = all(rank);
@@ -230,7 +230,7 @@ fn on_two_gpus((draw, chains): (impl Fn(u64) -> Description, Range<usize>)) {
             let devices = (0..split.iter().product()).map(|rank: usize| rank % 2).collect();
             let of_all = asked.sharing.expect("they share it");
             let sharing = Some(Sharing { carrier, devices: Some(devices), ..of_all });
-            Asked { sharing, ..asked }
+            ComputeOptions { sharing, ..asked }
         });
         assert!(2 * cut > all as usize, "{cut} of {all}");
     }
@@ -240,7 +240,7 @@ fn on_two_gpus((draw, chains): (impl Fn(u64) -> Description, Range<usize>)) {
 fn cut_as_one(
     all: u64,
     (draw, chains): (impl Fn(u64) -> Description, Range<usize>),
-    asked: impl Fn([usize; 3]) -> Asked,
+    asked: impl Fn([usize; 3]) -> ComputeOptions,
 ) -> usize {
     let of_case = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -312,7 +312,7 @@ fn what_ranks_cannot_share_is_refused_with_the_reason() {
         .field(FieldText::new("b", "1", "b + 0.1*second(b) + 0.1*a"));
     let system = System::new(&description, Path::new("")).unwrap();
     let refused =
-        |asked: &Asked| SystemSimulation::asked(&system, asked).err().unwrap().to_string();
+        |asked: &ComputeOptions| SystemSimulation::asked(&system, asked).err().unwrap().to_string();
     let mixed = refused(&among(EngineRequest::Cpu, [1, 1, 2], None));
     assert!(mixed.contains("along x some fields are periodic and others are not"), "{mixed}");
     let jumps = refused(&among(EngineRequest::Fft, [1, 1, 2], None));

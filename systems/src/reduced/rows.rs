@@ -7,12 +7,12 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::checked::System;
-use crate::evaluate::{Evaluator, Nothing, Plain, Values};
+use crate::evaluate::{Evaluator, NoArrays, PlainF64, Values};
 use crate::expression::{Array, Function};
 use crate::program::{Offset, Operation, Program, Value};
 use crate::totals::exact::{Accumulator, Partial};
 use problem::Region;
-use problem::boundary::Place;
+use problem::boundary::NeighbourPlace;
 
 /// Points that are computed together.
 const BLOCK: usize = 256;
@@ -28,7 +28,7 @@ pub fn reduce(
     (step, known): (usize, &[f64]),
 ) -> Vec<Partial> {
     let program = &system.totals.program;
-    let evaluator = Evaluator::new(system, Plain, &Nothing, step as f64).knowing(known);
+    let evaluator = Evaluator::new(system, PlainF64, &NoArrays, step as f64).knowing(known);
     let scalars = program.scalars.iter().map(|node| vec![evaluator.at(node, [0; 3]); BLOCK]);
     let scalars: Vec<Vec<f64>> = scalars.collect();
     let [planes, rows, _] = own.extents();
@@ -38,7 +38,7 @@ pub fn reduce(
         .collect();
     let of_rows = |rows: &[[isize; 2]]| {
         let mut sums: Vec<Accumulator> = system.totals.folds().map(Accumulator::new).collect();
-        let mut room = Room::new(program, &scalars);
+        let mut room = RowBuffers::new(program, &scalars);
         for row in rows {
             let of = Row { system, values, row: *row, columns: own.low[2]..own.high[2] };
             of.reduce(&mut room, &mut sums);
@@ -50,7 +50,7 @@ pub fn reduce(
 }
 
 /// Room for what is computed of a block, and for the rows that are read.
-struct Room<'a> {
+struct RowBuffers<'a> {
     program: &'a Program,
     scalars: &'a [Vec<f64>],
     /// Of each operation.
@@ -63,7 +63,7 @@ struct Room<'a> {
     reach: usize,
 }
 
-impl<'a> Room<'a> {
+impl<'a> RowBuffers<'a> {
     fn new(program: &'a Program, scalars: &'a [Vec<f64>]) -> Self {
         let results = vec![vec![0.0; BLOCK]; program.operations.len()];
         let mut coordinates = HashMap::new();
@@ -179,7 +179,7 @@ struct Row<'a, V: ?Sized> {
 }
 
 impl<V: Values + ?Sized> Row<'_, V> {
-    fn reduce(&self, room: &mut Room, sums: &mut [Accumulator]) {
+    fn reduce(&self, room: &mut RowBuffers, sums: &mut [Accumulator]) {
         let [z, y] = self.row;
         let reach = room.reach as isize;
         for ((array, [dz, dy]), to) in &mut room.rows {
@@ -219,11 +219,11 @@ impl<V: Values + ?Sized> Row<'_, V> {
         let (mut place, mut images, mut end) = ([0; 3], Vec::new(), None);
         for axis in [2, 1, 0] {
             match boundary.resolve(axis, point[axis], extents[axis]) {
-                Place::Inside(at, image) => {
+                NeighbourPlace::Inside(at, image) => {
                     place[axis] = at;
                     images.push(image);
                 }
-                Place::Value(value) => {
+                NeighbourPlace::Value(value) => {
                     end = Some(value);
                     break;
                 }

@@ -9,7 +9,7 @@ use compute::simulation as sums;
 use problem::control::Control;
 use problem::{Boundary, Depth, Dtype, Error, Grid, Job};
 
-use super::equations::{Asked, SystemSimulation, SystemState};
+use super::equations::{ComputeOptions, SystemSimulation, SystemState};
 use super::{Form, Simulation};
 use crate::checked::System;
 use crate::families as ways;
@@ -19,17 +19,17 @@ use crate::sum;
 /// What a [`Simulation`] is to be. Whatever is not said is chosen as on the command line: the engine and the kernel that are
 /// predicted to be fastest; of a stencil zeros around the grid, and the grid's own element type.
 pub struct Builder {
-    of: Of,
+    of: BuilderKind,
 }
 
 /// Of what.
-enum Of {
+enum BuilderKind {
     Sum(Box<sums::Builder>, Option<Error>),
-    System(Box<OfSystem>),
+    System(Box<SystemChoices>),
 }
 
 /// A system with what is asked for.
-struct OfSystem {
+struct SystemChoices {
     choices: Choices,
     inputs: Vec<(String, Grid)>,
     /// What an earlier run left, and whether it was changed since.
@@ -42,7 +42,7 @@ struct OfSystem {
 #[derive(Clone)]
 pub struct Choices {
     pub system: System,
-    pub asked: Asked,
+    pub asked: ComputeOptions,
     pub control: Control,
     portions: Option<usize>,
     fuse: Depth,
@@ -58,28 +58,30 @@ fn none(reason: &str) -> Error {
 
 impl Builder {
     pub(super) fn of_sum(builder: sums::Builder) -> Self {
-        Self { of: Of::Sum(Box::new(builder), None) }
+        Self { of: BuilderKind::Sum(Box::new(builder), None) }
     }
 
     pub(super) fn of_system(system: System) -> Self {
-        let (asked, control) = (Asked::default(), Control::default());
+        let (asked, control) = (ComputeOptions::default(), Control::default());
         let (portions, fuse, kernel, series) = (None, Depth::Auto, None, None);
         let choices = Choices { system, asked, control, portions, fuse, kernel, series };
         let (inputs, left, refused) = (Vec::new(), None, None);
-        Self { of: Of::System(Box::new(OfSystem { choices, inputs, left, refused })) }
+        Self { of: BuilderKind::System(Box::new(SystemChoices { choices, inputs, left, refused })) }
     }
 
     /// With a choice of a stencil's, or of a system's.
     fn with(
         self,
         sum: impl FnOnce(sums::Builder) -> sums::Builder,
-        system: impl FnOnce(&mut OfSystem),
+        system: impl FnOnce(&mut SystemChoices),
     ) -> Self {
         let of = match self.of {
-            Of::Sum(builder, refused) => Of::Sum(Box::new(sum(*builder)), refused),
-            Of::System(mut of) => {
+            BuilderKind::Sum(builder, refused) => {
+                BuilderKind::Sum(Box::new(sum(*builder)), refused)
+            }
+            BuilderKind::System(mut of) => {
                 system(&mut of);
-                Of::System(of)
+                BuilderKind::System(of)
             }
         };
         Self { of }
@@ -88,7 +90,7 @@ impl Builder {
     /// What lies around the grid of a stencil. The fields of a system say it themselves.
     #[must_use]
     pub fn boundary(self, boundary: Boundary) -> Self {
-        let refuse = |of: &mut OfSystem| {
+        let refuse = |of: &mut SystemChoices| {
             of.refuse(
                 "the fields of a system have boundaries of their own: give them in its description",
             );
@@ -99,7 +101,7 @@ impl Builder {
     /// How values of a stencil's grid are stored between steps; those of the grid are rounded to it. A system says it itself.
     #[must_use]
     pub fn dtype(self, dtype: Dtype) -> Self {
-        let refuse = |of: &mut OfSystem| {
+        let refuse = |of: &mut SystemChoices| {
             of.refuse("a system has an element type of its own: give it in its description");
         };
         self.with(|sum| sum.dtype(dtype), refuse)
@@ -164,11 +166,11 @@ impl Builder {
     #[must_use]
     pub fn way(mut self, way: &'static dyn ways::Family) -> Self {
         match &mut self.of {
-            Of::Sum(_, refused) => {
+            BuilderKind::Sum(_, refused) => {
                 *refused =
                     Some(none("a stencil has kernels, which `kernel` names; ways are of systems"));
             }
-            Of::System(of) => of.choices.asked.family = Some(way.name()),
+            BuilderKind::System(of) => of.choices.asked.family = Some(way.name()),
         }
         self
     }
@@ -177,10 +179,10 @@ impl Builder {
     #[must_use]
     pub fn inputs(mut self, inputs: Vec<(String, Grid)>) -> Self {
         match &mut self.of {
-            Of::Sum(_, refused) => {
+            BuilderKind::Sum(_, refused) => {
                 *refused = Some(none("a stencil starts with the grid that it is given"));
             }
-            Of::System(of) => of.inputs.extend(inputs),
+            BuilderKind::System(of) => of.inputs.extend(inputs),
         }
         self
     }
@@ -199,14 +201,16 @@ impl Builder {
     #[must_use]
     pub fn state(mut self, left: SystemState) -> Self {
         self.of = match self.of {
-            Of::Sum(builder, refused) => {
+            BuilderKind::Sum(builder, refused) => {
                 let step = left.step;
                 match only(left) {
-                    Ok(grid) => Of::Sum(Box::new(builder.start(grid).done(step)), refused),
-                    Err(wrong) => Of::Sum(builder, Some(wrong)),
+                    Ok(grid) => BuilderKind::Sum(Box::new(builder.start(grid).done(step)), refused),
+                    Err(wrong) => BuilderKind::Sum(builder, Some(wrong)),
                 }
             }
-            Of::System(of) => Of::System(Box::new(OfSystem { left: Some((left, false)), ..*of })),
+            BuilderKind::System(of) => {
+                BuilderKind::System(Box::new(SystemChoices { left: Some((left, false)), ..*of }))
+            }
         };
         self
     }
@@ -214,7 +218,7 @@ impl Builder {
     /// The grid of a stencil is that after so many steps.
     #[must_use]
     pub fn done(self, steps: usize) -> Self {
-        let refuse = |of: &mut OfSystem| {
+        let refuse = |of: &mut SystemChoices| {
             of.refuse("the state of a system says how many steps are done");
         };
         self.with(|sum| sum.done(steps), refuse)
@@ -224,8 +228,8 @@ impl Builder {
     #[must_use]
     pub fn series(mut self, every: usize) -> Self {
         match &mut self.of {
-            Of::Sum(_, refused) => *refused = Some(none("a stencil has no totals")),
-            Of::System(of) => of.choices.series = Some(every.max(1)),
+            BuilderKind::Sum(_, refused) => *refused = Some(none("a stencil has no totals")),
+            BuilderKind::System(of) => of.choices.series = Some(every.max(1)),
         }
         self
     }
@@ -258,11 +262,11 @@ impl Builder {
     /// - [`Error::NoDriver`] and the like: there is no GPU for the engine that was asked for.
     pub fn build(self) -> Result<Simulation, Error> {
         match self.of {
-            Of::Sum(_, Some(refused)) => Err(refused),
-            Of::Sum(builder, None) => {
+            BuilderKind::Sum(_, Some(refused)) => Err(refused),
+            BuilderKind::Sum(builder, None) => {
                 Ok(Simulation { form: Form::Sum(Box::new(builder.build()?)), choices: None })
             }
-            Of::System(of) => of.build(),
+            BuilderKind::System(of) => of.build(),
         }
     }
 }
@@ -277,7 +281,7 @@ fn only(left: SystemState) -> Result<Grid, Error> {
     }
 }
 
-impl OfSystem {
+impl SystemChoices {
     fn refuse(&mut self, reason: &str) {
         self.refused.get_or_insert_with(|| none(reason));
     }
@@ -305,7 +309,7 @@ impl Choices {
     /// The system with the values that it starts with, but for those that are given.
     fn form(&self, inputs: Vec<(String, Grid)>) -> Result<Form, Error> {
         let Some(job) = self.job()? else {
-            let asked = Asked { inputs: inputs.into(), ..self.asked() };
+            let asked = ComputeOptions { inputs: inputs.into(), ..self.asked() };
             return self.equations(SystemSimulation::asked(&self.system, &asked)?);
         };
         if inputs.is_empty()
@@ -356,8 +360,8 @@ impl Choices {
         }
     }
 
-    fn asked(&self) -> Asked {
-        Asked { steps: self.portions.unwrap_or(1), ..self.asked.clone() }
+    fn asked(&self) -> ComputeOptions {
+        ComputeOptions { steps: self.portions.unwrap_or(1), ..self.asked.clone() }
     }
 
     fn equations(&self, simulation: SystemSimulation) -> Result<Form, Error> {

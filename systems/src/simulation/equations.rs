@@ -5,27 +5,27 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::batch::Seat;
-use crate::check::{self, Points};
+use crate::batch::BatchSeat;
+use crate::check::{self, ComparedPoints};
 use crate::checked::System;
 use crate::growth::{self, Outset};
-use crate::plan::{self, Chosen, Request};
-use crate::receivers::Numbers;
+use crate::plan::{self, ChosenPlan, Request};
+use crate::receivers::ValueIndex;
 use crate::session::{Jumps, StepSession};
 use crate::start::StartValues;
-use crate::tape::Taping;
+use crate::tape::TapedSession;
 use crate::{gpu, ranks};
 use compute::engine::EngineRequest;
 use compute::families::refusal::Refusal;
 use compute::plan::Sharing;
 use compute::report::Timing;
-use compute::run::{Pace, Stepping, Time, take_steps};
+use compute::run::{BatchSize, Stepping, Time, take_steps};
 use problem::check::field_growth::FieldGrowth;
 use problem::check::rounded::RoundedCoefficient;
 use problem::check::verify::Comparison;
 use problem::check::wave_growth::WaveGrowth;
 use problem::control::Control;
-use problem::observe::{Nobody, Observer, Snapshot};
+use problem::observe::{NoObserver, Observer, Snapshot};
 use problem::{Depth, Error, Grid};
 
 mod on_device;
@@ -36,17 +36,17 @@ mod state;
 mod time;
 mod trace;
 
-use on_device::OnDevice;
+use on_device::DeviceArrayStart;
 use snapshot::SystemSnapshot;
 
-pub use state::{Passed, SystemState};
+pub use state::{StepRecords, SystemState};
 
 /// Work between two looks at whether all values are finite.
 const FINITE: Duration = Duration::from_secs(1);
 
 /// What a system is to be computed on.
 #[derive(Clone)]
-pub struct Asked {
+pub struct ComputeOptions {
     /// The engine.
     pub engine: EngineRequest,
     /// Steps that are taken at a time while nobody looks, at least 1: then `auto` takes all of them at once, where that is
@@ -59,10 +59,10 @@ pub struct Asked {
     /// Values of fields instead of those that the system starts with, also one and more steps before.
     pub inputs: Rc<[(String, Grid)]>,
     /// Its place among systems that are computed side by side, if it is one of them: they are asked for the engine then.
-    pub seat: Option<Seat>,
+    pub seat: Option<BatchSeat>,
 }
 
-impl Default for Asked {
+impl Default for ComputeOptions {
     fn default() -> Self {
         let (engine, inputs) = (EngineRequest::Auto, Rc::default());
         Self { engine, steps: 1, family: None, sharing: None, inputs, seat: None }
@@ -88,7 +88,7 @@ pub struct SystemSimulation {
     /// Steps that were compared, whose time does not count.
     untimed: usize,
     /// Where a step is compared.
-    points: Points,
+    points: ComparedPoints,
     /// Whether all steps are compared.
     compares_all: bool,
     records: Vec<Vec<f64>>,
@@ -100,7 +100,7 @@ pub struct SystemSimulation {
     /// The totals after so many steps that somebody asked for last.
     told: Option<(usize, Vec<f64>)>,
     /// Of which receiver each value is.
-    received: Numbers,
+    received: ValueIndex,
     /// What it began with.
     outset: Outset,
     /// By how much values had grown after so many steps.
@@ -112,7 +112,7 @@ pub struct SystemSimulation {
     /// What was measured after the steps, and the jumps before that.
     measured: Option<(Timing, Option<Jumps>)>,
     /// What was chosen of all ways, for so many steps at a time; of ranks nothing.
-    chosen: Option<(Chosen, usize)>,
+    chosen: Option<(ChosenPlan, usize)>,
     /// What takes its steps again from the start; none where nothing can.
     again: Option<EngineRequest>,
     /// How many systems are computed side by side, this one among them.
@@ -120,7 +120,7 @@ pub struct SystemSimulation {
     /// What it began with instead of the system's own values.
     inputs: Rc<[(String, Grid)]>,
     /// What goes along with its steps.
-    taping: Option<Taping>,
+    taping: Option<TapedSession>,
     /// The times and lengths of steps, if they are noted.
     paces: Option<Vec<[f64; 2]>>,
 }
@@ -141,14 +141,14 @@ impl SystemSimulation {
     /// As [`SystemSimulation::new`]; [`Error::Unsupported`]: another engine is asked for, or the one that is cannot
     /// compute this; [`Error::NoDriver`] and the like: there is no GPU to ask for.
     pub fn on(system: &System, engine: EngineRequest) -> Result<Self, Error> {
-        Self::asked(system, &Asked { engine, ..Asked::default() })
+        Self::asked(system, &ComputeOptions { engine, ..ComputeOptions::default() })
     }
 
     /// A system at its start, on what is asked for.
     ///
     /// # Errors
     /// As [`SystemSimulation::on`]; [`Error::Split`]: ranks cannot share it.
-    pub fn asked(system: &System, asked: &Asked) -> Result<Self, Error> {
+    pub fn asked(system: &System, asked: &ComputeOptions) -> Result<Self, Error> {
         let on_device = match asked.inputs.is_empty() {
             true => on_device::arrays(system),
             false => Vec::new(),
@@ -162,9 +162,9 @@ impl SystemSimulation {
     /// With these values, of which some lie on a GPU.
     fn begun(
         system: &System,
-        asked: &Asked,
+        asked: &ComputeOptions,
         beginning: &dyn Fn() -> Result<StartValues, Error>,
-        on_device: &[OnDevice],
+        on_device: &[DeviceArrayStart],
     ) -> Result<Self, Error> {
         let outset = OnceCell::new();
         let noted = || noted(system, &outset, beginning);
@@ -174,9 +174,9 @@ impl SystemSimulation {
 
     fn begun_on(
         system: &System,
-        &Asked { engine, steps, family, ref sharing, ref seat, .. }: &Asked,
+        &ComputeOptions { engine, steps, family, ref sharing, ref seat, .. }: &ComputeOptions,
         beginning: &dyn Fn() -> Result<StartValues, Error>,
-        (on_device, outset): (&[OnDevice], &OnceCell<Outset>),
+        (on_device, outset): (&[DeviceArrayStart], &OnceCell<Outset>),
     ) -> Result<Self, Error> {
         // Whoever says how long jumps are asks for them.
         let jumps = system.jump != Depth::Auto;
@@ -253,14 +253,14 @@ impl SystemSimulation {
             checks: Vec::new(),
             end: None,
             untimed: 0,
-            points: Points::Sample,
+            points: ComparedPoints::Sample,
             compares_all: false,
             records: Vec::new(),
             series: None,
             rows: Vec::new(),
             rows_of: String::new(),
             told: None,
-            received: Numbers::default(),
+            received: ValueIndex::default(),
             outset: Outset::default(),
             grown: (0, Vec::new()),
             foreseen: None,
@@ -311,7 +311,7 @@ impl SystemSimulation {
     /// sample of the points.
     pub fn compare_all(&mut self, all: bool) {
         self.compares_all = all;
-        self.points = if all { Points::All } else { Points::Sample };
+        self.points = if all { ComparedPoints::All } else { ComparedPoints::Sample };
     }
 
     /// Takes so many time steps.
@@ -321,7 +321,7 @@ impl SystemSimulation {
     /// - [`Error::Stopped`]: somebody asked for an end. So many steps as [`SystemSimulation::steps`] says are
     ///   done, and more can be.
     pub fn step(&mut self, steps: usize) -> Result<(), Error> {
-        self.run(self.done + steps, &[], &mut Nobody)
+        self.run(self.done + steps, &[], &mut NoObserver)
     }
 
     /// Takes steps until so many are done in all, or somebody who looks between them has seen enough. Those that
@@ -338,7 +338,7 @@ impl SystemSimulation {
     ) -> Result<(), Error> {
         let control = self.control.clone();
         let mut steps = Steps { simulation: self, compared };
-        take_steps(&mut steps, last, &mut Pace::default(), observer, &control)
+        take_steps(&mut steps, last, &mut BatchSize::default(), observer, &control)
     }
 
     /// It as somebody looks at it.
@@ -360,12 +360,12 @@ impl SystemSimulation {
     /// Takes one time step that may be the last one, and compares it at few points, for many looks have little time
     /// each; of all such comparisons the last is kept.
     fn checked_end(&mut self) -> Result<(), Error> {
-        self.end = Some(self.compare(Points::Few)?);
+        self.end = Some(self.compare(ComparedPoints::Few)?);
         Ok(())
     }
 
     /// Takes one time step, and compares it.
-    fn compare(&mut self, points: Points) -> Result<Comparison, Error> {
+    fn compare(&mut self, points: ComparedPoints) -> Result<Comparison, Error> {
         loop {
             self.keep_time()?;
             let check = check::step(&self.system, &mut *self.session, self.done, points)?;

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use super::{Form, Simulation, SystemState};
 use compute::run::checkpointed;
-use files::io::checkpoint::{self, Checkpoint, Problem};
-use files::io::colours::Look;
+use files::io::checkpoint::{self, Checkpoint, CheckpointProblem};
+use files::io::colours::PictureStyle;
 use files::io::{Output, Staged};
-use files::record::{Pattern, Recording, Units, Wish};
+use files::record::{Pattern, Recording, RecordingRequest, Units};
 use problem::observe::Snapshot;
 use problem::{Error, Slice};
 
 /// What is to be written of a simulation.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct SaveRequest {
     /// The name of the file, or of many: `{step}` and `{field}` stand for what they say, and the end for the format.
     pub path: PathBuf,
     /// A slice, if not all.
@@ -24,14 +24,20 @@ pub struct Wanted {
     /// Which fields, if not all.
     pub fields: Option<Vec<String>>,
     /// How pictures are drawn.
-    pub look: Look,
+    pub look: PictureStyle,
 }
 
-impl Wanted {
+impl SaveRequest {
     /// All fields at all points.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), slice: None, stride: 1, fields: None, look: Look::default() }
+        Self {
+            path: path.to_owned(),
+            slice: None,
+            stride: 1,
+            fields: None,
+            look: PictureStyle::default(),
+        }
     }
 }
 
@@ -40,9 +46,9 @@ impl Simulation {
     ///
     /// ```no_run
     /// # fn saved(mut simulation: systems::Simulation) -> Result<(), problem::Error> {
-    /// use systems::simulation::Wanted;
+    /// use systems::simulation::SaveRequest;
     /// use std::path::Path;
-    /// simulation.save(&Wanted::new(Path::new("u_{step:06}.vti")))?;
+    /// simulation.save(&SaveRequest::new(Path::new("u_{step:06}.vti")))?;
     /// # Ok(())
     /// # }
     /// ```
@@ -50,14 +56,14 @@ impl Simulation {
     /// # Errors
     /// [`Error::Target`], [`Error::Format`], [`Error::Slice`], [`Error::UnknownField`], [`Error::NotFlat`]: it cannot be written so;
     /// [`Error::Write`]: the file cannot be written; a value is not finite.
-    pub fn save(&mut self, wanted: &Wanted) -> Result<Vec<PathBuf>, Error> {
-        let Wanted { path, slice, stride, fields, look } = wanted.clone();
+    pub fn save(&mut self, wanted: &SaveRequest) -> Result<Vec<PathBuf>, Error> {
+        let SaveRequest { path, slice, stride, fields, look } = wanted.clone();
         let format = |reason: String| Error::Target { path: path.clone(), reason };
         let pattern = Pattern::new(&path).map_err(|wrong| {
             format(format!("{wrong}; {{step}} and {{step:06}} stand for the step"))
         })?;
-        let wish = Wish { pattern, slice, stride, fields, look };
-        let Problem { shape, dtype, .. } = self.problem();
+        let wish = RecordingRequest { pattern, slice, stride, fields, look };
+        let CheckpointProblem { shape, dtype, .. } = self.problem();
         let known: Vec<String> = self.fields().into_iter().map(str::to_owned).collect();
         let units = self.system().map_or_else(Units::default, |system| system.units());
         let recording = Recording::new(wish, shape, dtype, &known, units)?;
@@ -90,7 +96,7 @@ impl Simulation {
     /// # Errors
     /// [`Error::Write`]: the file cannot be written; a value is not finite; the device refuses.
     pub fn checkpoint(&mut self, path: &Path) -> Result<(), Error> {
-        let Problem { title, hash, .. } = self.problem();
+        let CheckpointProblem { title, hash, .. } = self.problem();
         let (output, step, clock) = (Output::new(path)?, self.steps(), self.clock_of_a_sum());
         self.show(&mut |snapshot| {
             snapshot.check_finite()?;
@@ -116,13 +122,13 @@ impl Simulation {
     pub fn resume(&mut self, path: &Path) -> Result<(), Error> {
         self.check_alone()?;
         let Checkpoint { header, arrays, records, series } = checkpoint::read(path)?;
-        header.check(path, &Problem { steps: usize::MAX, ..self.problem() })?;
+        header.check(path, &CheckpointProblem { steps: usize::MAX, ..self.problem() })?;
         let (step, clock, rows_of) = (header.step, header.clock, header.rows_of);
         self.go_on(SystemState { step, arrays, records, series, rows_of, clock })
     }
 
     /// What checkpoints say of it.
-    fn problem(&self) -> Problem {
+    fn problem(&self) -> CheckpointProblem {
         match (&self.form, self.system()) {
             (_, Some(system)) => system.checkpointed(),
             (Form::Sum(sum), None) => checkpointed(sum.job()),

@@ -44,9 +44,9 @@ mod state;
 use builder::Choices;
 
 pub use builder::Builder;
-pub use equations::{Asked, SystemSimulation, SystemState};
-pub use gradient::{Cotangents, Gradient, GradientBy, Place, ShotGradients};
-pub use kept::Wanted;
+pub use equations::{ComputeOptions, SystemSimulation, SystemState};
+pub use gradient::{Cotangents, Gradient, GradientBy, ShotGradients, TapeStorage};
+pub use kept::SaveRequest;
 
 /// A stencil or a system of fields on an engine's device.
 ///

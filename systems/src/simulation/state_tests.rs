@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Simulation, Wanted};
+use super::{SaveRequest, Simulation};
 use crate::{Description, FieldText, System};
 use compute::engine::EngineRequest;
 use problem::{Dtype, Error, Grid};
@@ -201,7 +201,7 @@ fn a_sum_is_changed_as_other_systems_are() {
     other.resume(&path).unwrap();
     assert_eq!(other.steps(), 5);
     assert_eq!(own.field("u").unwrap(), other.field("u").unwrap());
-    let saved = own.save(&Wanted::new(&folder.path().join("{field}_{step:03}.npy"))).unwrap();
+    let saved = own.save(&SaveRequest::new(&folder.path().join("{field}_{step:03}.npy"))).unwrap();
     assert_eq!(saved, [folder.path().join("u_005.npy")]);
     let read = files::io::npy::read_grid(&saved[0], 2).unwrap();
     assert_eq!(read, own.field("u").unwrap());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::draw::smooth::{Kind, differentiable};
+use super::draw::smooth::{SmoothKind, differentiable};
 use crate::simulation::{Cotangents, GradientBy};
 use crate::start::StartValues;
 use crate::{Description, Simulation, System, SystemState, Table, TableText, Text};
@@ -106,7 +106,7 @@ fn refused(seed: u64, error: &Error, description: &Description) {
 #[test]
 fn any_linear_system_has_its_transpose() {
     let of_case = |seed: u64| {
-        let description = differentiable(seed, Kind::Linear);
+        let description = differentiable(seed, SmoothKind::Linear);
         let system = of(&description);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let start = Simulation::of(&system).build().unwrap().state().unwrap().arrays;
@@ -159,14 +159,14 @@ fn any_linear_system_has_its_transpose() {
     };
     let cases = cases();
     let solves = |seed: &u64| {
-        of(&differentiable(*seed, Kind::Linear)).stages.iter().any(|stage| stage.solves)
+        of(&differentiable(*seed, SmoothKind::Linear)).stages.iter().any(|stage| stage.solves)
     };
     let solving = (0..cases).filter(solves).count();
-    let summing = |seed: &u64| of(&differentiable(*seed, Kind::Linear)).waits_for_totals();
+    let summing = |seed: &u64| of(&differentiable(*seed, SmoothKind::Linear)).waits_for_totals();
     let summing = (0..cases).filter(summing).count();
     assert!(summing as u64 * 8 >= cases, "{summing} compute with totals");
     let solid =
-        (0..cases).filter(|seed| differentiable(*seed, Kind::Linear).solid.is_some()).count();
+        (0..cases).filter(|seed| differentiable(*seed, SmoothKind::Linear).solid.is_some()).count();
     assert!(solid as u64 * 5 >= cases, "{solid} have solid points");
     assert!(solving as u64 * 50 >= cases, "{solving} solve");
     let found: Vec<Option<f64>> = (0..cases).into_par_iter().map(of_case).collect();
@@ -227,7 +227,7 @@ impl Direction {
 #[test]
 fn any_smooth_system_passes_the_test_of_taylor() {
     let of_case = |seed: u64| {
-        let description = differentiable(seed, Kind::Smooth);
+        let description = differentiable(seed, SmoothKind::Smooth);
         let system = of(&description);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let start = Simulation::of(&system).build().unwrap().state().unwrap().arrays;

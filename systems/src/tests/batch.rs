@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use super::draw;
-use crate::batch::{Batch, MOST, Seat};
+use crate::batch::{Batch, BatchSeat, MOST};
 use crate::plan::Request;
-use crate::{Asked, Description, FieldText, System, SystemSimulation, Text};
+use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation, Text};
 use compute::engine::EngineRequest;
 use problem::{Depth, Dtype, Grid};
 
@@ -15,8 +15,8 @@ fn cases(usual: u64) -> u64 {
     std::env::var("SYSTEM_CASES").map_or(usual, |text| text.parse().unwrap())
 }
 
-fn asked(seat: Option<Seat>) -> Asked {
-    Asked { engine: EngineRequest::Emulate, seat, ..Asked::default() }
+fn asked(seat: Option<BatchSeat>) -> ComputeOptions {
+    ComputeOptions { engine: EngineRequest::Emulate, seat, ..ComputeOptions::default() }
 }
 
 fn plan(systems: &[System]) -> Result<Batch, String> {
@@ -47,7 +47,7 @@ struct Left {
 }
 
 /// Takes steps, of which some are compared.
-fn run(system: &System, seat: Option<Seat>) -> Left {
+fn run(system: &System, seat: Option<BatchSeat>) -> Left {
     let simulation = SystemSimulation::asked(system, &asked(seat)).unwrap();
     let mut simulation = simulation.with_series(2).unwrap();
     simulation.checked_step().unwrap();
@@ -65,7 +65,7 @@ fn side_by_side(systems: &[System], batch: Batch) -> Vec<(usize, Left)> {
     let members: Vec<usize> = batch.members().collect();
     let seats = batch.seats();
     std::thread::scope(|scope| {
-        let of_seat = |(member, seat): (usize, Seat)| {
+        let of_seat = |(member, seat): (usize, BatchSeat)| {
             let system = &systems[member];
             (member, scope.spawn(move || run(system, Some(seat))))
         };

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::draw;
-use crate::{Asked, Description, FieldText, System, SystemSimulation, SystemState};
+use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation, SystemState};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::engine::Ranks;
@@ -71,7 +71,7 @@ fn a_run_ends_at_its_time_and_not_before() {
     // With comparisons at all points, up to the end.
     let mut compared = simulation(&description);
     compared.compare_all(true);
-    compared.run(1000, &[], &mut problem::observe::Nobody).unwrap();
+    compared.run(1000, &[], &mut problem::observe::NoObserver).unwrap();
     assert_eq!(compared.steps(), steps);
     assert_eq!(compared.field("u").unwrap(), whole.field("u").unwrap());
 }
@@ -105,7 +105,8 @@ fn a_run_goes_on_with_the_steps_that_it_had() {
                 clock,
             }
         };
-        let mut after = SystemSimulation::resumed(&system, &Asked::default(), left).unwrap();
+        let mut after =
+            SystemSimulation::resumed(&system, &ComputeOptions::default(), left).unwrap();
         after.step(20 - first).unwrap();
         assert_eq!(after.field("u").unwrap(), whole.field("u").unwrap(), "{first}");
         assert_eq!(after.now().to_bits(), whole.now().to_bits(), "{first}");
@@ -252,8 +253,8 @@ fn kernels_with_such_steps_agree_with_the_oracle() {
 fn ranks_take_such_steps_together() {
     each(8, |seed, system| {
         let sharing = Sharing::among(Ranks::Threads(2));
-        let asked = Asked { sharing: Some(sharing), ..Asked::default() };
-        let asked = Asked { engine: EngineRequest::Cpu, ..asked };
+        let asked = ComputeOptions { sharing: Some(sharing), ..ComputeOptions::default() };
+        let asked = ComputeOptions { engine: EngineRequest::Cpu, ..asked };
         let Ok(mut shared) = SystemSimulation::asked(&system, &asked) else { return };
         let mut alone = SystemSimulation::new(&system).unwrap();
         for simulation in [&mut shared, &mut alone] {

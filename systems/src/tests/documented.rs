@@ -2,9 +2,9 @@
 //! What `docs/reference/system-files.md` says of the order in a step, and `docs/reference/json.md` of the JSON report.
 
 use crate::{Description, FieldText, System, SystemSimulation};
-use files::record::Waited;
+use files::record::SnapshotCost;
 use problem::check::wave_growth::WaveGrowth;
-use problem::{Dtype, Jump};
+use problem::{Dtype, JumpReport};
 use serde_json::Value;
 use std::path::Path;
 
@@ -65,8 +65,9 @@ fn the_page_names_every_field_of_the_report() {
     assert!(report.values.is_some());
     report.growth = grown();
     let toruses = vec![vec![16]];
-    report.jump = Some(Jump { steps: 7, toruses, rim: 0, growth: Some(1.0) });
-    report.snapshots = Some(Waited { snapshots: 1, bytes: 1, seconds: 0.0, seconds_after: 0.0 });
+    report.jump = Some(JumpReport { steps: 7, toruses, rim: 0, growth: Some(1.0) });
+    report.snapshots =
+        Some(SnapshotCost { snapshots: 1, bytes: 1, seconds: 0.0, seconds_after: 0.0 });
     let mut all = Vec::new();
     names(&serde_json::to_value(&report).unwrap(), &mut all);
     assert!(all.len() > 30, "{all:?}");

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::{Asked, Description, FieldText, System, SystemSimulation};
+use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::engine::Ranks;
@@ -168,9 +168,13 @@ fn expressions_are_recorded() {
         }
     }
     let sharing = Sharing { split: Some([1, 2, 2]), ..Sharing::among(Ranks::Threads(4)) };
-    let ranks = Asked { engine: EngineRequest::Cpu, sharing: Some(sharing), ..Asked::default() };
+    let ranks = ComputeOptions {
+        engine: EngineRequest::Cpu,
+        sharing: Some(sharing),
+        ..ComputeOptions::default()
+    };
     let chained = system.clone().with_chain(Depth::Steps(2));
-    let emulated = Asked { engine: EngineRequest::Emulate, ..Asked::default() };
+    let emulated = ComputeOptions { engine: EngineRequest::Emulate, ..ComputeOptions::default() };
     for (system, asked) in [(&system, ranks), (&chained, emulated)] {
         let mut other = SystemSimulation::asked(system, &asked).unwrap();
         other.step(5).unwrap();

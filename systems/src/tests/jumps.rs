@@ -11,10 +11,10 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::{Asked, Description, FieldText, System, SystemSimulation};
+use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation};
 use compute::engine::EngineRequest;
-use problem::check::verify::Outcome;
-use problem::observe::Nobody;
+use problem::check::verify::ComparisonOutcome;
+use problem::observe::NoObserver;
 use problem::{Depth, Dtype, Error};
 
 /// Cases, unless `JUMP_CASES` says how many.
@@ -79,7 +79,7 @@ fn jumps_are_steps() {
         // What a run compares.
         let mut compared = on(&system, EngineRequest::Fft);
         let last = drawn.steps + 3;
-        compared.run(last, &[0, last / 2, last - 1], &mut Nobody).unwrap();
+        compared.run(last, &[0, last / 2, last - 1], &mut NoObserver).unwrap();
         let report = compared.report();
         let is_right = report.verified || has_faded(&mut compared, drawn.allowed(last));
         assert!(is_right, "seed {seed}: {report}");
@@ -94,14 +94,14 @@ fn has_faded(simulation: &mut SystemSimulation, allowed: f64) -> bool {
         values(simulation, name).into_iter().fold(0.0f64, |most, value| most.max(value.abs()))
     };
     let is_small = names.iter().any(|name| largest(simulation, name) <= 100.0 * allowed);
-    is_small && simulation.report().verification.outcome == Some(Outcome::DigitsLost)
+    is_small && simulation.report().verification.outcome == Some(ComparisonOutcome::DigitsLost)
 }
 
 /// Of a wave equation each step's rounding is carried on: by `T^1.5` roundings, as they fall either way.
 fn agree_after(description: &Description, steps: usize) {
     let system = checked(description);
     let mut jumping = on(&system, EngineRequest::Fft);
-    jumping.run(steps, &[0, steps / 2, steps - 1], &mut Nobody).unwrap();
+    jumping.run(steps, &[0, steps / 2, steps - 1], &mut NoObserver).unwrap();
     let report = jumping.report();
     assert!(report.verified && report.engine == "fft", "{report}");
     let mut stepping = on(&system, EngineRequest::Cpu);
@@ -239,7 +239,7 @@ fn fields_are_kept_in_f64() {
                 .boundary("periodic"),
         );
         let mut simulation = on(&checked(&wave), EngineRequest::Fft);
-        simulation.run(1000, &[0, 500, 999], &mut Nobody).unwrap();
+        simulation.run(1000, &[0, 500, 999], &mut NoObserver).unwrap();
         values(&mut simulation, "u")
     };
     let (wide, narrow) = (of(Dtype::F64), of(Dtype::F16));
@@ -308,7 +308,7 @@ fn what_is_not_diagonal_is_refused_by_its_name() {
     // A coefficient with one value everywhere is a number, and fields that do not depend on each other have toruses of
     // their own.
     let mut taken = on(&checked(&of("u + 0.1*one*laplace(u)", "zero")), EngineRequest::Fft);
-    taken.run(9, &[0, 4, 8], &mut Nobody).unwrap();
+    taken.run(9, &[0, 4, 8], &mut NoObserver).unwrap();
     assert!(taken.report().verified);
 
     let heat = of("u + 0.1*laplace(u)", "periodic");
@@ -355,7 +355,8 @@ fn auto_takes_jumps_where_they_are_faster() {
     let linear = wave("2*u - prev(u) + 0.2*laplace(u)");
     let engine = |system: &System, steps: usize| {
         let simulation =
-            SystemSimulation::asked(system, &Asked { steps, ..Asked::default() }).unwrap();
+            SystemSimulation::asked(system, &ComputeOptions { steps, ..ComputeOptions::default() })
+                .unwrap();
         simulation.report().engine
     };
     assert_eq!(engine(&linear, 1_000_000), "fft");

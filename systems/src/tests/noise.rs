@@ -182,7 +182,8 @@ fn a_run_goes_on_with_its_numbers() {
         clock: None,
     };
     // On what began: kernels round as their compiler likes.
-    let asked = crate::Asked { engine: EngineRequest::Cpu, ..crate::Asked::default() };
+    let asked =
+        crate::ComputeOptions { engine: EngineRequest::Cpu, ..crate::ComputeOptions::default() };
     let mut second = SystemSimulation::resumed(&system, &asked, left).unwrap();
     second.step(4).unwrap();
     for name in ["u", "v"] {
@@ -208,7 +209,7 @@ fn late_steps_have_numbers_of_their_own() {
                 rows_of: String::new(),
                 clock: None,
             };
-            let asked = crate::Asked { engine, ..crate::Asked::default() };
+            let asked = crate::ComputeOptions { engine, ..crate::ComputeOptions::default() };
             let mut late = SystemSimulation::resumed(&system, &asked, left).unwrap();
             assert_eq!(late.checked_step().unwrap().undecided, 0);
             let expected = Noise::uniform(3).single(step as u64, [0, 2, 5]);

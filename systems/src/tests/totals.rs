@@ -9,9 +9,9 @@ use rayon::prelude::*;
 
 use super::draw;
 use crate::description::Change;
-use crate::evaluate::{Evaluator, Plain};
+use crate::evaluate::{Evaluator, PlainF64};
 use crate::expression::{Fold, Node};
-use crate::{Asked, Description, FieldText, System, SystemSimulation, SystemState, Text};
+use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation, SystemState, Text};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::engine::Ranks;
@@ -100,7 +100,7 @@ fn by_definition(simulation: &mut SystemSimulation, known: &[f64]) -> Vec<(f64, 
     let (system, step) = (simulation.system().clone(), simulation.steps());
     let [nz, ny, nx] = system.shape.extents();
     let values = simulation.session().values(None).unwrap();
-    let evaluator = Evaluator::new(&system, Plain, &*values, step as f64).knowing(known);
+    let evaluator = Evaluator::new(&system, PlainF64, &*values, step as f64).knowing(known);
     let of = |fold: Fold, node: &Node| {
         let points = (0..nz * ny * nx).map(|index| {
             let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
@@ -195,7 +195,7 @@ fn any_cut_gives_the_totals_of_one_rank() {
         let ranks = Ranks::Threads(split.iter().product());
         let sharing = Sharing { split: Some(split), period, ..Sharing::among(ranks) };
         let engine = if seed % 5 == 4 { EngineRequest::Emulate } else { EngineRequest::Cpu };
-        let asked = Asked { engine, sharing: Some(sharing), ..Asked::default() };
+        let asked = ComputeOptions { engine, sharing: Some(sharing), ..ComputeOptions::default() };
         let mut shared = match SystemSimulation::asked(&system, &asked) {
             Ok(shared) => shared.with_series(2).unwrap(),
             Err(Error::Split { .. }) => continue,
@@ -255,7 +255,7 @@ fn kernels_reduce_long_rows_to_the_bits_of_this_machine() {
             assert_equal_bits(&mut alone, &format!("{dtype}: {size:?}, {reads}"));
             let sharing = Sharing { split: Some([1, 1, 2]), ..Sharing::among(Ranks::Threads(2)) };
             let (engine, sharing) = (EngineRequest::Emulate, Some(sharing));
-            let asked = Asked { engine, sharing, ..Asked::default() };
+            let asked = ComputeOptions { engine, sharing, ..ComputeOptions::default() };
             let mut shared = SystemSimulation::asked(&system, &asked).unwrap();
             for _ in 0..2 {
                 let totals = [&mut alone, &mut shared].map(|it| it.totals().unwrap());
@@ -415,7 +415,7 @@ fn rows_of_totals_go_on_with_a_run() {
         };
         left.series = first.snapshot().series().to_vec();
         left.rows_of = first.snapshot().rows_of();
-        let after = SystemSimulation::resumed(&system, &Asked::default(), left).unwrap();
+        let after = SystemSimulation::resumed(&system, &ComputeOptions::default(), left).unwrap();
         assert!(after.series().is_empty());
         let mut after = after.with_series(4).unwrap();
         after.step(18 - done).unwrap();
@@ -519,7 +519,7 @@ fn rows_of_other_totals_are_left_out() {
         let arrays = first.snapshot().arrays();
         let arrays = arrays.into_iter().map(|name| (name, first.field("u").unwrap())).collect();
         let left = SystemState { step: 4, arrays, records: vec![], series, rows_of, clock: None };
-        let next = SystemSimulation::resumed(&of(total), &Asked::default(), left).unwrap();
+        let next = SystemSimulation::resumed(&of(total), &ComputeOptions::default(), left).unwrap();
         next.with_series(every).unwrap().series().len()
     };
     assert_eq!(rows("sum(u)", 2), 3);

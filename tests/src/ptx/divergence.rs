@@ -8,7 +8,7 @@
 //! other way round, as long as every lane gets the same parameters.
 
 use super::flow::Flow;
-use super::parse::{Instruction, Kernel};
+use super::parse::{PtxInstruction, PtxKernel};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who must execute a collective together.
@@ -66,14 +66,14 @@ const FROM_ELSEWHERE: [&str; 9] =
     ["atom", "mbarrier", "shfl", "match", "elect", "mma", "wmma", "ldmatrix", "movmatrix"];
 
 /// Who must execute an instruction together, if it is a collective.
-fn scope(instruction: &Instruction) -> Option<Scope> {
+fn scope(instruction: &PtxInstruction) -> Option<Scope> {
     let collective = COLLECTIVES.iter().find(|(opcode, _)| instruction.is(opcode));
     collective.map(|&(_, scope)| scope)
 }
 
 /// The collectives of a kernel that lie behind a divergent branch or under a divergent guard.
 #[must_use]
-pub fn violations(kernel: &Kernel) -> Vec<Violation> {
+pub fn violations(kernel: &PtxKernel) -> Vec<Violation> {
     let warp = Analysis::new(kernel, Scope::Warp).violations();
     let block = Analysis::new(kernel, Scope::Block).violations();
     warp.into_iter().chain(block).collect()
@@ -83,7 +83,7 @@ pub fn violations(kernel: &Kernel) -> Vec<Violation> {
 type Values<'a> = BTreeMap<&'a str, Value>;
 
 struct Analysis<'a> {
-    kernel: &'a Kernel,
+    kernel: &'a PtxKernel,
     scope: Scope,
     flow: Flow,
     post_dominators: Vec<BTreeSet<usize>>,
@@ -96,7 +96,7 @@ struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    fn new(kernel: &'a Kernel, scope: Scope) -> Self {
+    fn new(kernel: &'a PtxKernel, scope: Scope) -> Self {
         let flow = Flow::new(kernel);
         let post_dominators = flow.post_dominators();
         let entries = vec![Values::new(); flow.blocks.len()];
@@ -142,7 +142,7 @@ impl<'a> Analysis<'a> {
 
     /// What an instruction does to the registers. Where lanes are apart, a register that other
     /// instructions write too will differ between those that came here and those that did not.
-    fn execute(&self, instruction: &'a Instruction, apart: bool, values: &mut Values<'a>) {
+    fn execute(&self, instruction: &'a PtxInstruction, apart: bool, values: &mut Values<'a>) {
         let result = self.result(instruction, values);
         for register in &instruction.written {
             let merged = apart && self.writers[register.as_str()] > 1;
@@ -167,7 +167,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// What an instruction computes.
-    fn result(&self, instruction: &Instruction, values: &Values<'_>) -> Value {
+    fn result(&self, instruction: &PtxInstruction, values: &Values<'_>) -> Value {
         // What one lane of all 32 says.
         if let ("shfl.sync.idx.b32", [_, source, "31", _]) =
             (instruction.opcode.as_str(), words(instruction).as_slice())
@@ -228,7 +228,7 @@ impl<'a> Analysis<'a> {
 }
 
 /// What an instruction reads, as text.
-fn words(instruction: &Instruction) -> Vec<&str> {
+fn words(instruction: &PtxInstruction) -> Vec<&str> {
     instruction.read.iter().map(String::as_str).collect()
 }
 

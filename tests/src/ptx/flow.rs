@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Control flow of a kernel: basic blocks and where their branches meet again.
 
-use super::parse::{Instruction, Kernel};
+use super::parse::{PtxInstruction, PtxKernel};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl Flow {
     /// # Panics
     /// On a branch to a label that does not exist.
     #[must_use]
-    pub fn new(kernel: &Kernel) -> Self {
+    pub fn new(kernel: &PtxKernel) -> Self {
         let body = &kernel.body;
         let mut starts: BTreeSet<usize> = [0].into();
         for (index, instruction) in body.iter().enumerate() {
@@ -118,6 +118,6 @@ impl Flow {
     }
 }
 
-fn ends_block(instruction: &Instruction) -> bool {
+fn ends_block(instruction: &PtxInstruction) -> bool {
     ["bra", "ret", "exit", "trap"].iter().any(|opcode| instruction.is(opcode))
 }

@@ -12,4 +12,4 @@ pub mod flow;
 pub mod parse;
 
 pub use divergence::{Scope, Violation, violations};
-pub use parse::{Instruction, Kernel, kernels};
+pub use parse::{PtxInstruction, PtxKernel, kernels};

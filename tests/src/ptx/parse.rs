@@ -3,16 +3,16 @@
 
 /// An entry point and its body.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct PtxKernel {
     /// Its name.
     pub name: String,
     /// Instructions and labels in order.
-    pub body: Vec<Instruction>,
+    pub body: Vec<PtxInstruction>,
 }
 
 /// One instruction, or a label, which has an empty opcode.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Instruction {
+pub struct PtxInstruction {
     /// Line in the PTX text, from 1.
     pub line: usize,
     /// The label, if this is one.
@@ -27,7 +27,7 @@ pub struct Instruction {
     pub read: Vec<String>,
 }
 
-impl Instruction {
+impl PtxInstruction {
     /// Whether the opcode starts with these dotted parts: `mma.sp` is one of `mma.sp::x.sync`.
     #[must_use]
     pub fn is(&self, opcode: &str) -> bool {
@@ -38,14 +38,14 @@ impl Instruction {
 
 /// The kernels of a module.
 #[must_use]
-pub fn kernels(ptx: &str) -> Vec<Kernel> {
-    let mut kernels: Vec<Kernel> = Vec::new();
+pub fn kernels(ptx: &str) -> Vec<PtxKernel> {
+    let mut kernels: Vec<PtxKernel> = Vec::new();
     let mut depth = 0;
     for (index, text) in ptx.lines().enumerate() {
         let text = text.split("//").next().unwrap_or_default().trim();
         if let Some((_, rest)) = text.split_once(".entry ") {
             let end = rest.find(|c: char| c == '(' || c.is_whitespace()).unwrap_or(rest.len());
-            kernels.push(Kernel { name: rest[..end].to_owned(), body: Vec::new() });
+            kernels.push(PtxKernel { name: rest[..end].to_owned(), body: Vec::new() });
         }
         // Braces that span lines bound a body or a call; those of one line are scopes or vectors.
         let (opened, closed) = (text.matches('{').count(), text.matches('}').count());
@@ -65,8 +65,8 @@ fn statements(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A label, an instruction, a label and an instruction, or nothing, for a directive.
-fn instruction(text: &str, line: usize) -> Vec<Instruction> {
-    let empty = Instruction {
+fn instruction(text: &str, line: usize) -> Vec<PtxInstruction> {
+    let empty = PtxInstruction {
         line,
         label: None,
         guard: None,
@@ -78,7 +78,7 @@ fn instruction(text: &str, line: usize) -> Vec<Instruction> {
     let mut text = text;
     let first = text.split(char::is_whitespace).next().unwrap_or_default();
     if let Some(label) = first.strip_suffix(':') {
-        found.push(Instruction { label: Some(label.to_owned()), ..empty.clone() });
+        found.push(PtxInstruction { label: Some(label.to_owned()), ..empty.clone() });
         text = text[first.len()..].trim();
     }
     if text.is_empty() || text.starts_with('.') {
@@ -102,7 +102,7 @@ fn instruction(text: &str, line: usize) -> Vec<Instruction> {
         None => operands.find(',').unwrap_or(operands.len()),
     };
     let (first, others) = operands.split_at(if writes { end } else { 0 });
-    found.push(Instruction {
+    found.push(PtxInstruction {
         guard,
         opcode: opcode.to_owned(),
         written: names(first),

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::support::{Folder, Outcome};
+use super::support::{Folder, ProgramOutput};
 
 /// Two workloads, two types: four measurements in a second.
 const FOUR: &str = "bench --quick --engine cpu --stencil star1d2r,Heat-2D --dtype f16,f64 \
@@ -241,7 +241,7 @@ fn a_comparison_marks_what_became_worse_and_better() {
 }
 
 /// The lines' words, and of the lines of measurements those about the change, without the error.
-fn changes(outcome: &Outcome) -> (Vec<Vec<&str>>, Vec<String>) {
+fn changes(outcome: &ProgramOutput) -> (Vec<Vec<&str>>, Vec<String>) {
     let lines = words(&outcome.stdout);
     let of_line = |line: &Vec<&str>| {
         if line[7] == "-" {

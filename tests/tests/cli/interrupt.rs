@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::support::{Folder, Outcome, catches};
+use super::support::{Folder, ProgramOutput, catches};
 
 #[cfg(unix)]
 #[test]
@@ -23,7 +23,7 @@ fn ctrl_c_ends_cleanly_and_leaves_the_old_output() {
     }
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
-    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    let outcome = ProgramOutput::from(child.wait_with_output().unwrap());
     let text = "error: interrupted\n  help: nothing was written; existing files are as they were\n";
     assert_eq!((outcome.stderr.as_str(), outcome.code), (text, Some(130)));
     assert!(start.elapsed() < Duration::from_secs(20));
@@ -46,7 +46,7 @@ fn ctrl_c_ends_a_benchmark_and_keeps_what_was_measured() {
     }
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
-    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    let outcome = ProgramOutput::from(child.wait_with_output().unwrap());
     let file: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.path("a.json")).unwrap()).unwrap();
     let rows = file["rows"].as_array().unwrap().len();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use super::support::{Folder, Outcome};
+use super::support::{Folder, ProgramOutput};
 
 const WAVE: &str = r#"title = "heat"
 [grid]
@@ -204,7 +204,7 @@ fn text(command: &str, line: &Line) -> String {
 }
 
 /// What a command line leaves in a folder with the files that the samples name.
-fn outcome(command: &str, line: &Line) -> (Outcome, BTreeMap<String, Vec<u8>>) {
+fn outcome(command: &str, line: &Line) -> (ProgramOutput, BTreeMap<String, Vec<u8>>) {
     let folder = Folder::new();
     fs::write(folder.path("wave.toml"), WAVE).unwrap();
     fs::write(folder.path("sum.toml"), SUM).unwrap();
@@ -277,8 +277,9 @@ fn of_sum(column: usize, option: &str) -> Option<String> {
 fn check(command: &str, without: &Line, with: &Line, sign: Sign) -> Option<String> {
     let (plain, files_without) = outcome(command, without);
     let (given, files_with) = outcome(command, with);
-    let has =
-        |outcome: &Outcome, text| outcome.stdout.contains(text) || outcome.stderr.contains(text);
+    let has = |outcome: &ProgramOutput, text| {
+        outcome.stdout.contains(text) || outcome.stderr.contains(text)
+    };
     let ends_well = given.code == Some(0);
     let works = match sign {
         Text(text) => has(&given, text) && !has(&plain, text),

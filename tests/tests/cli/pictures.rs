@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use png::ColorType;
 
-use super::support::{Folder, Outcome, Picture};
+use super::support::{Folder, Picture, ProgramOutput};
 
 const NO_STEP: &str = "run star2d1r --engine cpu --steps 0 --quiet --verify off";
 
@@ -132,7 +132,7 @@ fn arrays_stream_in_and_out() {
     let report = fs::read_to_string(folder.path("report.json")).unwrap();
     assert!(report.contains("\"output\": \"-\""), "{report}");
     let mut command = folder.command(line);
-    let outcome = Outcome::from(command.stdin(Stdio::null()).output().unwrap());
+    let outcome = ProgramOutput::from(command.stdin(Stdio::null()).output().unwrap());
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     let text = "error: -: no .npy array: the file ends within the header\n";
     assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);

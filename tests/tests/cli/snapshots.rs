@@ -122,7 +122,7 @@ fn a_folder_that_is_gone_loses_nothing_that_was_kept() {
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
     fs::rename(folder.path("out"), folder.path("away")).unwrap();
-    let outcome = super::support::Outcome::from(child.wait_with_output().unwrap());
+    let outcome = super::support::ProgramOutput::from(child.wait_with_output().unwrap());
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
     let start = "error: cannot write out/u_";
     assert!(outcome.stderr.starts_with(start), "{}", outcome.stderr);

@@ -17,7 +17,7 @@ pub struct Folder(TempDir);
 
 /// What the program printed and returned.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ProgramOutput {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -42,12 +42,12 @@ impl Folder {
         command
     }
 
-    pub fn host(&self, arguments: &str) -> Outcome {
-        Outcome::from(self.command(arguments).output().unwrap())
+    pub fn host(&self, arguments: &str) -> ProgramOutput {
+        ProgramOutput::from(self.command(arguments).output().unwrap())
     }
 
     /// Runs a command line that must succeed, without a word on stderr.
-    pub fn succeed(&self, arguments: &str) -> Outcome {
+    pub fn succeed(&self, arguments: &str) -> ProgramOutput {
         let outcome = self.host(arguments);
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.stdout);
         outcome
@@ -119,7 +119,7 @@ impl Folder {
     }
 }
 
-impl From<Output> for Outcome {
+impl From<Output> for ProgramOutput {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let (stdout, stderr) = (text(output.stdout), text(output.stderr));

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::support::{Folder, Outcome, hang_ups_are_ignored};
+use super::support::{Folder, ProgramOutput, hang_ups_are_ignored};
 
 const RUN: &str =
     "run star2d1r --size 60x70 --dtype f32 --boundary periodic --engine cpu --quiet --verify off";
@@ -101,7 +101,7 @@ fn signals_leave_a_checkpoint() {
         wait_for(&folder, "u_0.npy");
         thread::sleep(Duration::from_millis(50));
         Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-        let outcome = Outcome::from(child.wait_with_output().unwrap());
+        let outcome = ProgramOutput::from(child.wait_with_output().unwrap());
         assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
         let start = format!("error: interrupted{name}; state holds it after step ");
         let end = "\n  help: go on with the same command line and --resume state\n";
@@ -126,7 +126,7 @@ fn files_of_earlier_steps_are_kept_without_a_checkpoint_too() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for(&folder, "u_0.npy");
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    let outcome = ProgramOutput::from(child.wait_with_output().unwrap());
     let text = "error: interrupted\n  help: the files of earlier steps are written; of a run with --checkpoint \
                 the rest can be computed, too\n";
     assert_eq!((outcome.stderr.as_str(), outcome.code), (text, Some(130)));
@@ -179,7 +179,7 @@ fn a_checkpoint_of_the_end_that_cannot_be_written_loses_no_result() {
         let mut command = Command::new("sh");
         command.args(["-c", shell, "sh"]).arg(host.get_program()).args(host.get_args());
         command.current_dir(folder.path("")).env("CUDA_VISIBLE_DEVICES", "");
-        let outcome = Outcome::from(command.stdin(Stdio::null()).output().unwrap());
+        let outcome = ProgramOutput::from(command.stdin(Stdio::null()).output().unwrap());
         assert!(outcome.stderr.contains("cannot write state: "), "{}", outcome.stderr);
         assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
         assert!(!folder.path("state").exists());

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use tests::cases_chain3d::{Case, cases};
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 use tests::tier::one_in;
 
 /// Checks a case; returns the number of points.

@@ -4,13 +4,13 @@
 use cuda_sim::{Chip, OnChip as _};
 use kernels_gpu::product::Form;
 use stencil::Dtype;
-use tests::cases::{Case, Kernel, cases};
-use tests::suite::{Case as _, Difference};
+use tests::cases::{Case, SweepKernel, cases};
+use tests::suite::{Difference, TestCase as _};
 use tests::tier::one_in;
 
 /// Checks one in so many cases of some kernels, each of which must have promised many values.
-fn check_all(one_in: usize, of_family: impl Fn(&Kernel) -> bool) {
-    for kernel in Kernel::all().into_iter().filter(of_family) {
+fn check_all(one_in: usize, of_family: impl Fn(&SweepKernel) -> bool) {
+    for kernel in SweepKernel::all().into_iter().filter(of_family) {
         let points: usize = cases(kernel).iter().step_by(one_in).map(check).sum();
         assert!(points > 50_000 / one_in, "{kernel}: only {points} points");
     }
@@ -26,7 +26,7 @@ fn check(case: &Case) -> usize {
 
 #[test]
 fn every_sweep_gives_the_stencil() {
-    check_all(one_in(6), |kernel| matches!(kernel, Kernel::Sweep2d { .. }));
+    check_all(one_in(6), |kernel| matches!(kernel, SweepKernel::Sweep2d { .. }));
 }
 
 /// What differs there is how stages are filled.
@@ -37,7 +37,7 @@ fn every_kernel_for_sm_80_gives_the_stencil_there() {
 
 #[test]
 fn chains_are_not_for_sm_80() {
-    let case = &cases(Kernel::Chain2d { dtype: Dtype::F16, radius: 1, chain: 2 })[0];
+    let case = &cases(SweepKernel::Chain2d { dtype: Dtype::F16, radius: 1, chain: 2 })[0];
     let error = Chip::Sm80.with(|| case.run(&case.emulator())).unwrap_err().to_string();
     assert!(
         error.ends_with("chains need sm_90 or later, and the kernels in use are for sm_80"),
@@ -47,12 +47,12 @@ fn chains_are_not_for_sm_80() {
 
 #[test]
 fn every_chain_gives_the_stencil_step_by_step() {
-    check_all(one_in(6), |kernel| matches!(kernel, Kernel::Chain2d { .. }));
+    check_all(one_in(6), |kernel| matches!(kernel, SweepKernel::Chain2d { .. }));
 }
 
 #[test]
 fn a_difference_is_counted_in_bits_and_judged_by_its_size() {
-    let all = cases(Kernel::Sweep2d { form: Form::Sparse, dtype: Dtype::F16, radius: 3 });
+    let all = cases(SweepKernel::Sweep2d { form: Form::Sparse, dtype: Dtype::F16, radius: 3 });
     let case = |exact: bool, launches: usize| {
         let case = all.iter().find(|case| case.exact == exact).unwrap();
         Case { launches, ..case.clone() }

@@ -14,13 +14,13 @@ use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use stencil::device::{Emulator, Plane};
 use stencil::families::Pass;
-use stencil::families::chain2d::{self, Chain};
+use stencil::families::chain2d::{self, Chain2d};
 use stencil::families::chain3d::{self as chain3d_pass, Chain3d};
 use stencil::families::direct::{Direct, Variant};
 use stencil::families::gather::{self, Gathered};
-use stencil::families::line1d::{self, Line};
-use stencil::families::rim::{Around, Plan, Rim, SharedBudget};
-use stencil::families::sweep2d::{self as sweep2d_pass, Sweep, Wavefronts};
+use stencil::families::line1d::{self, Line1d};
+use stencil::families::rim::{GridSurroundings, Rim, RimPlan, SharedBudget};
+use stencil::families::sweep2d::{self as sweep2d_pass, Sweep2d, Wavefronts};
 use stencil::families::sweep3d::{Config as Config3d, Sweep3d};
 use stencil::families::wide2d::{self, Wide};
 use stencil::problem::region::Region;
@@ -31,7 +31,7 @@ use tests::tier::one_in;
 use tests::{cases_direct, draw, stepped};
 use transform::Stencil;
 use transform::factors::Factors;
-use transform::gather::{Tile, gather_tiles};
+use transform::gather::{OutputTile, gather_tiles};
 use transform::row_operand::row_operand;
 use transform::star3d::star3d;
 use transform::window::window;
@@ -239,12 +239,12 @@ fn sweep(
     corner: &Corner,
     factors: Factors,
     tile_rows: u32,
-) -> Result<Sweep, Error> {
+) -> Result<Sweep2d, Error> {
     let [_, ny, nx] = corner.extents();
     let window = window(&corner.stencil).unwrap();
     let config = sweep2d_pass::Config { stages: 2, blocks_per_multiprocessor: 1, tile_rows };
     let wavefronts = Wavefronts { config, depth: 1, lag: None, separate: true };
-    Sweep::new(device, &window, factors, [ny, nx], config, wavefronts)
+    Sweep2d::new(device, &window, factors, [ny, nx], config, wavefronts)
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn chained_sweeps_of_planes() {
             corner.check([500, distance], true, last("chain2d", blocks, 2), |device| {
                 let stages = Stages { input: 2, ring: 3 };
                 let config = chain2d::Config { stages, blocks_per_multiprocessor: 1 };
-                Chain::new(device, element, &window, 2, [ny, nx], config)
+                Chain2d::new(device, element, &window, 2, [ny, nx], config)
             });
         }
     }
@@ -296,7 +296,7 @@ fn sweeps_of_lines() {
     let blocks = nx.div_ceil(row_window::UNIT * UNITS * threads / 32);
     corner.check([2000, 0], true, last("line1d", blocks, 2), |device| {
         let config = line1d::Config { threads, blocks_per_multiprocessor: 1, overlap: true };
-        Line::new(device, &operand, nx, config)
+        Line1d::new(device, &operand, nx, config)
     });
 }
 
@@ -312,7 +312,7 @@ fn sweeps_of_volumes() {
             let corner = Corner { upwards, ..corner };
             let window = window3d(&corner.stencil).unwrap();
             let extents = corner.extents();
-            let tile = sweep3d::Tile { across: 2, down: 2 };
+            let tile = sweep3d::WarpGrid { across: 2, down: 2 };
             let blocks: u32 = tile.segments(extents, 5).iter().product();
             let few = last(kernel.name, blocks, 2);
             let few = if upwards { Few { blocks: 0..2, ..few } } else { few };
@@ -338,7 +338,7 @@ fn chained_sweeps_of_volumes() {
         let star = vec![[-1, 0, 0], [0, -1, 0], [0, 0, -1], [0, 0, 0], [0, 0, 1], [0, 1, 0]];
         let corner = Corner::new(6, VOLUME, dtype, kernel.steps as usize, star);
         let operand = star3d(&corner.stencil, element).unwrap();
-        let tile = chain3d::Tile { across: 2, down: 2, units: kernel.units };
+        let tile = chain3d::WarpGrid { across: 2, down: 2, units: kernel.units };
         let extents = corner.extents();
         let blocks = tile.blocks(kernel.steps, extents, 0, 7);
         corner.check([200, 0], true, last(kernel.name, blocks, 2), |device| {
@@ -356,7 +356,7 @@ fn gathers() {
         tests::gather::TYPES.into_iter().filter(|element| *element != fragment::Element::Bf16);
     for element in types {
         let dtype = tests::stored::dtype(element);
-        for (number, tile) in Tile::ALL.into_iter().enumerate() {
+        for (number, tile) in OutputTile::ALL.into_iter().enumerate() {
             let grids = [(PLANE, [0, 3, 2]), (WIDE, [0, 2, 3]), (VOLUME, [1, 1, 1])];
             for (extents, radii) in some(grids, number) {
                 let corner = Corner::full(7, extents, dtype, radii);
@@ -444,10 +444,16 @@ fn rims() {
             let boundary = Boundary::parse(boundary, dims).unwrap();
             let Corner { stencil, shape, steps, .. } = &corner;
             let budget = SharedBudget::after(stencil::device::Limits::H200.shared_bytes);
-            let mut plan =
-                Plan::new(stencil, Around::whole(&boundary), *shape, dtype, *steps, budget)
-                    .unwrap()
-                    .expect("points near the boundary");
+            let mut plan = RimPlan::new(
+                stencil,
+                GridSurroundings::whole(&boundary),
+                *shape,
+                dtype,
+                *steps,
+                budget,
+            )
+            .unwrap()
+            .expect("points near the boundary");
             // Of all boxes, those that end with the last point.
             let ends = shape.extents().map(|extent| extent as u32);
             let last = |of: &&[u32]| of[3..] == ends;

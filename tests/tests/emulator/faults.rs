@@ -2,7 +2,7 @@
 //! Mistakes planted in the kernels: each must be caught, in every interleaving, for its own reason; a
 //! report must name the line of the access that came too early.
 
-use cuda_sim::{Access, Chip, FaultKind, OnChip as _, Source};
+use cuda_sim::{Access, Chip, FaultKind, OnChip as _, SourceLine};
 use kernels_gpu::chain2d::Stages;
 use kernels_gpu::fault::{self, Fault};
 use rand::SeedableRng;
@@ -15,9 +15,9 @@ use stencil::{Depth, Job};
 use stencil::{Dtype, Error, Grid, Shape};
 use tests::cases_chain3d;
 use tests::draw;
-use tests::emulated::{Chain2d, Sweep2d};
+use tests::emulated::{EmulatedChain2d, EmulatedSweep2d};
 use tests::plain::{full_box, random_values, step};
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 
 /// How a mistake shows.
 #[derive(Debug, PartialEq)]
@@ -32,8 +32,15 @@ enum Caught {
 
 /// One small launch of a sweep with a mistake planted, several tiles for each block.
 fn in_sweep(planted: Fault, seed: u64) -> Caught {
-    let sweep =
-        Sweep2d { dtype: Dtype::F16, ny: 34, nx: 1030, blocks: 2, stages: 2, tile_rows: 12, seed };
+    let sweep = EmulatedSweep2d {
+        dtype: Dtype::F16,
+        ny: 34,
+        nx: 1030,
+        blocks: 2,
+        stages: 2,
+        tile_rows: 12,
+        seed,
+    };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = full_box(&mut random, 2);
     let values = random_values(&mut random, 34 * 1030);
@@ -56,8 +63,15 @@ fn in_sweep_on_sm_80(planted: Fault, seed: u64) -> Caught {
 /// One small launch of three steps of a sweep, two of them in a wavefront, with a mistake planted. Tiles end
 /// with their last stages.
 fn in_steps(planted: Fault, seed: u64) -> Caught {
-    let sweep =
-        Sweep2d { dtype: Dtype::F16, ny: 36, nx: 1030, blocks: 3, stages: 2, tile_rows: 14, seed };
+    let sweep = EmulatedSweep2d {
+        dtype: Dtype::F16,
+        ny: 36,
+        nx: 1030,
+        blocks: 3,
+        stages: 2,
+        tile_rows: 14,
+        seed,
+    };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = full_box(&mut random, 2);
     let values = random_values(&mut random, 36 * 1030);
@@ -71,7 +85,7 @@ fn in_steps(planted: Fault, seed: u64) -> Caught {
 fn in_chain(planted: Fault, seed: u64) -> Caught {
     let stages = Stages { input: 2, ring: 3 };
     let (dtype, ny, nx, blocks) = (Dtype::F16, 34, 530, 1);
-    let launch = Chain2d { dtype, chain: 2, ny, nx, blocks, stages, seed };
+    let launch = EmulatedChain2d { dtype, chain: 2, ny, nx, blocks, stages, seed };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let stencil = full_box(&mut random, 2);
     let values = random_values(&mut random, 34 * 530);
@@ -125,7 +139,7 @@ fn assert_caught(
 }
 
 /// The line of the kernels' source at a place.
-fn source_line(location: Source) -> String {
+fn source_line(location: SourceLine) -> String {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(location.file());
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
     let line = text.lines().nth(location.line() as usize - 1).expect("the file has this line");
@@ -331,8 +345,15 @@ fn a_rim_that_may_end_before_the_launch_beside_it_is_reported() {
 
 #[test]
 fn without_a_planted_mistake_nothing_is_reported() {
-    let sweep =
-        Sweep2d { dtype: Dtype::F16, ny: 5, nx: 9, blocks: 1, stages: 2, tile_rows: 4, seed: 0 };
+    let sweep = EmulatedSweep2d {
+        dtype: Dtype::F16,
+        ny: 5,
+        nx: 9,
+        blocks: 1,
+        stages: 2,
+        tile_rows: 4,
+        seed: 0,
+    };
     let mut random = ChaCha8Rng::seed_from_u64(0);
     let stencil = full_box(&mut random, 1);
     assert!(sweep.run(&stencil, &random_values(&mut random, 45), 1).is_ok());

@@ -8,15 +8,15 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use stencil::check::verify::Verify;
 use stencil::engine::EngineRequest;
-use stencil::plan::{Target, choose, on_gpu};
+use stencil::plan::{RunTarget, choose, on_gpu};
 use stencil::run::{Request, run};
 use stencil::{Boundary, Dtype, Grid, Shape};
 use stencil::{Depth, Job};
 use tests::draw;
 use tests::gather::{Case, TYPES, cases, random_stencil};
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 use transform::catalogue;
-use transform::gather::Tile;
+use transform::gather::OutputTile;
 use transform::machine::Machine;
 use transform::{Stencil, Tap};
 
@@ -26,11 +26,11 @@ fn check(seed: u64, stencils: &[Stencil], grids: &[&[usize]]) {
     let mut cases = Vec::new();
     for stencil in stencils {
         for element in TYPES {
-            for tile in Tile::ALL {
+            for tile in OutputTile::ALL {
                 cases.extend(
                     grids
                         .iter()
-                        .filter(|_| stencil.dims() > 1 || tile == Tile::Row)
+                        .filter(|_| stencil.dims() > 1 || tile == OutputTile::Row)
                         .map(|extents| Case::random(&mut random, element, tile, stencil, extents)),
                 );
             }
@@ -88,7 +88,7 @@ fn stencils_are_right_on_sm_80() {
     {
         let stencil = catalogue::find(name).unwrap();
         for element in TYPES {
-            let case = Case::random(&mut random, element, Tile::Row, &stencil, extents);
+            let case = Case::random(&mut random, element, OutputTile::Row, &stencil, extents);
             Chip::Sm80.with(|| case.check());
         }
     }
@@ -103,7 +103,7 @@ fn the_cases_for_a_gpu_are_right() {
 fn a_wrong_point_is_noticed() {
     let mut random = ChaCha8Rng::seed_from_u64(10);
     let stencil = draw::stencil(&mut random, 2, [0, 3, 2]);
-    let case = Case::random(&mut random, Element::F16, Tile::Block, &stencil, &[9, 33]);
+    let case = Case::random(&mut random, Element::F16, OutputTile::Block, &stencil, &[9, 33]);
     let mut got = case.emulate().unwrap();
     assert!(case.of_bound(&got).0 <= 1.0);
     got[100] ^= 8;
@@ -161,7 +161,7 @@ fn the_gather_is_what_tensor_cores_have_where_nothing_else_fits() {
     for (name, extents) in
         [("box1d8r", &[50][..]), ("box2d8r", &[5, 5]), ("star3d4r", &[3; 3]), ("box3d3r", &[3; 3])]
     {
-        let planned = on_gpu(&Target::described(Machine::h200()), &job(name, extents));
+        let planned = on_gpu(&RunTarget::described(Machine::h200()), &job(name, extents));
         let first = planned.ranked.iter().find(|candidate| candidate.engine == "sparse").unwrap();
         assert!(first.kernel.starts_with("gather_f16"), "{name}: {}", first.kernel);
     }

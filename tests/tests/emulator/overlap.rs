@@ -6,11 +6,11 @@ use cuda_sim::FaultKind;
 use kernels_gpu::fault::{self, Fault};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use tests::suite::{Case, or_fault};
+use tests::suite::{TestCase, or_fault};
 use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, gather, rows};
 
 /// Plants a mistake in every kernel of a family, in the quickest of its cases, and asserts what is reported.
-fn assert_reported<C: Case>(
+fn assert_reported<C: TestCase>(
     all: &[C],
     planted: Fault,
     expected: impl Fn(&FaultKind) -> bool + Sync,
@@ -19,7 +19,7 @@ fn assert_reported<C: Case>(
 }
 
 /// Runs the quickest case of every kernel of a family by `run`, which plants a mistake, and asserts what is reported.
-fn assert_reported_by<C: Case>(
+fn assert_reported_by<C: TestCase>(
     all: &[C],
     expected: impl Fn(&FaultKind) -> bool + Sync,
     run: impl Fn(&C) -> Result<(), cuda_sim::Fault> + Sync,

@@ -14,7 +14,7 @@ use stencil::families::find;
 use stencil::plan::choose;
 use stencil::{Boundary, Depth, Dtype, Grid, Job};
 use tests::families::{Case, cases_of};
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 use tests::whole::{random_boundary, random_shape, random_stencil};
 use transform::{Stencil, catalogue};
 

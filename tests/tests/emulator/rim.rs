@@ -5,7 +5,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use stencil::device::Limits;
-use stencil::families::rim::{Around, Plan, SharedBudget};
+use stencil::families::rim::{GridSurroundings, RimPlan, SharedBudget};
 use stencil::{Boundary, Dtype, Shape};
 use tests::cases_rim::{Case, budgets, dense_cases, random_cases};
 use tests::draw;
@@ -64,9 +64,9 @@ fn what_does_not_fit_is_refused() {
     let boundary = Boundary::parse("periodic", 3).unwrap();
     let shape: Shape = "99x99x99".parse().unwrap();
     let plan = |steps, most| {
-        Plan::new(
+        RimPlan::new(
             &stencil,
-            Around::whole(&boundary),
+            GridSurroundings::whole(&boundary),
             shape,
             Dtype::F64,
             steps,
@@ -74,9 +74,9 @@ fn what_does_not_fit_is_refused() {
         )
     };
     let check = |steps, most| {
-        Plan::check(
+        RimPlan::check(
             &stencil,
-            Around::whole(&boundary),
+            GridSurroundings::whole(&boundary),
             shape,
             Dtype::F64,
             steps,

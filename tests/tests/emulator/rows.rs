@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use tests::draw;
 use tests::rows::{Case, TYPES, cases, wide_radii};
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 use tests::tier::one_in;
 use transform::row_operand::MAX_REACH;
 use transform::{Stencil, Tap};

@@ -6,7 +6,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use stencil::Dtype;
 use tests::draw;
-use tests::emulated::Sweep2d;
+use tests::emulated::EmulatedSweep2d;
 use transform::{Stencil, split};
 
 /// What f32 promises, times Σ|w||x|.
@@ -45,9 +45,9 @@ fn exact(stencil: &Stencil, [ny, nx]: [usize; 2], values: &[f32], point: usize) 
     products.fold([0.0; 2], |[sum, magnitude], product| [sum + product, magnitude + product.abs()])
 }
 
-fn sweep(ny: u32, nx: u32) -> Sweep2d {
+fn sweep(ny: u32, nx: u32) -> EmulatedSweep2d {
     let (blocks, stages, tile_rows, seed) = (2, 2, 16, 1);
-    Sweep2d { dtype: Dtype::F32, ny, nx, blocks, stages, tile_rows, seed }
+    EmulatedSweep2d { dtype: Dtype::F32, ny, nx, blocks, stages, tile_rows, seed }
 }
 
 #[test]

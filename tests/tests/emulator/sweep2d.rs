@@ -6,12 +6,12 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use stencil::Dtype;
 use tests::draw;
-use tests::emulated::Sweep2d;
+use tests::emulated::EmulatedSweep2d;
 use tests::plain::{assert_rounded, random_values, step};
 use tests::tier::some_of;
 
 /// Runs one step of a random stencil and compares every point.
-fn check(random: &mut ChaCha8Rng, radius: usize, sweep: Sweep2d) {
+fn check(random: &mut ChaCha8Rng, radius: usize, sweep: EmulatedSweep2d) {
     let stencil = draw::stencil_of_radius(random, 2, radius);
     let (ny, nx) = (sweep.ny as usize, sweep.nx as usize);
     let values = random_values(random, ny * nx);
@@ -26,8 +26,15 @@ fn a_tile_of_full_width_is_right_for_every_radius() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let dtype = Dtype::F16;
     for radius in 1..=3 {
-        let sweep =
-            Sweep2d { dtype, ny: 26, nx: 512, blocks: 1, stages: 4, tile_rows: 26, seed: 7 };
+        let sweep = EmulatedSweep2d {
+            dtype,
+            ny: 26,
+            nx: 512,
+            blocks: 1,
+            stages: 4,
+            tile_rows: 26,
+            seed: 7,
+        };
         check(&mut random, radius, sweep);
     }
 }
@@ -37,7 +44,7 @@ fn random_grids_launches_and_interleavings_are_right() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
     let dtype = Dtype::F16;
     for seed in 0..some_of(40, 14) {
-        let sweep = Sweep2d {
+        let sweep = EmulatedSweep2d {
             dtype,
             ny: random.random_range(1..70),
             nx: random.random_range(1..700),
@@ -55,7 +62,8 @@ fn random_grids_launches_and_interleavings_are_right() {
 fn several_steps_equal_stepping_one_by_one() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let dtype = Dtype::F16;
-    let sweep = Sweep2d { dtype, ny: 31, nx: 203, blocks: 2, stages: 2, tile_rows: 10, seed: 0 };
+    let sweep =
+        EmulatedSweep2d { dtype, ny: 31, nx: 203, blocks: 2, stages: 2, tile_rows: 10, seed: 0 };
     let stencil = draw::stencil(&mut random, 2, [0, 1, 2]);
     let (ny, nx) = (sweep.ny as usize, sweep.nx as usize);
     let values = random_values(&mut random, ny * nx);
@@ -68,7 +76,7 @@ fn several_steps_equal_stepping_one_by_one() {
 fn steps_of_one_launch_equal_launches_of_one_step() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
     for seed in 0..some_of(24, 8) {
-        let sweep = Sweep2d {
+        let sweep = EmulatedSweep2d {
             dtype: Dtype::F16,
             ny: random.random_range(1..60),
             nx: random.random_range(1..1200),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The 3D sweeps in the emulator against the plain stencil.
 
-use kernels_gpu::sweep3d::{self, Tile};
+use kernels_gpu::sweep3d::{self, WarpGrid};
 use rayon::prelude::*;
 use stencil::families::sweep3d::Config;
 use tests::cases3d::{Case, cases};
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 
 /// Checks a case; returns the number of points.
 fn check(case: &Case) -> usize {
@@ -26,7 +26,7 @@ fn a_tile_of_the_tuned_size_is_right() {
     let cases = cases();
     let case = cases.iter().find(|case| case.extents == [3, 16, 256]).unwrap();
     let mut case = case.clone();
-    case.config.tile = Tile { across: 4, down: 2 };
+    case.config.tile = WarpGrid { across: 4, down: 2 };
     check(&case);
 }
 

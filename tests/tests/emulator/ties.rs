@@ -14,9 +14,9 @@ use stencil::families::direct::Variant;
 use stencil::families::rim::SharedBudget;
 use stencil::{Boundary, Dtype, Shape};
 use tests::number::factor;
-use tests::suite::Case;
+use tests::suite::TestCase;
 use tests::{cases, cases_chain3d, cases_direct, cases_rim, cases3d, draw, gather, rows, stepped};
-use transform::gather::Tile;
+use transform::gather::OutputTile;
 use transform::{Stencil, Tap};
 
 const TYPES: [Dtype; 2] = [Dtype::F16, Dtype::Bf16];
@@ -200,7 +200,7 @@ fn on_row_windows() {
 fn by_a_table() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
     for dtype in TYPES {
-        for tile in Tile::ALL {
+        for tile in OutputTile::ALL {
             for radius in [1, 3] {
                 let (shape, stencil) = (shape(2), ones(2, radii(2, radius), false));
                 let (element, values) = stored(dtype, &pairs(dtype, shape));
@@ -219,7 +219,7 @@ fn by_a_table() {
 /// The first step of a chain makes ties; the others whatever follows.
 #[test]
 fn on_register_windows() {
-    let kernels = cases::Kernel::all();
+    let kernels = cases::SweepKernel::all();
     let kernels: Vec<_> = kernels.iter().filter(|kernel| TYPES.contains(&kernel.dtype())).collect();
     kernels.par_iter().for_each(|kernel| {
         let shape = shape(2);
@@ -303,7 +303,7 @@ fn of_values_in_tf32() {
     let is_even = |&number: &f64| (number as f32).to_bits() >> 13 & 1 == 0;
     assert!(right.iter().all(is_even) && right.iter().zip(&values).all(|(a, b)| a != b));
     let [_, ny, nx] = shape.extents().map(|extent| extent as u32);
-    for kernel in cases::Kernel::all().into_iter().filter(|of| of.dtype() == Dtype::Tf32) {
+    for kernel in cases::SweepKernel::all().into_iter().filter(|of| of.dtype() == Dtype::Tf32) {
         let case = cases::cases(kernel).into_iter().find(|case| case.exact).unwrap();
         let (stencil, values) = (identity.clone(), values.clone());
         let case = cases::Case { stencil, values, ny, nx, launches: 1, together: 1, ..case };
@@ -313,7 +313,7 @@ fn of_values_in_tf32() {
             assert!(difference.holds() && difference.points > 1000, "{case}: {difference:?}");
         }
     }
-    for tile in Tile::ALL {
+    for tile in OutputTile::ALL {
         let element = Element::Tf32;
         let case = gather::Case::random(&mut random, element, tile, &identity, &[21, 500]);
         let values = values.iter().map(|&value| (value as f32).to_bits()).collect();

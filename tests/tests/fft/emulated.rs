@@ -6,10 +6,10 @@ use kernels_gpu::fault::{self, Fault};
 use rayon::prelude::*;
 use stencil::device::{Device, Emulator};
 use stencil::engine::fft::on_gpu;
-use stencil::plan::{self, Target};
+use stencil::plan::{self, RunTarget};
 use stencil::{Boundary, Depth, Dtype, Job};
 use tests::jumps::{abilities, cases};
-use tests::suite::Case as _;
+use tests::suite::TestCase as _;
 use transform::machine::Machine;
 use transform::{Stencil, catalogue};
 
@@ -172,7 +172,7 @@ fn what_is_not_done_is_refused() {
     );
     let large = job(wide, "10240x10240", "periodic", Dtype::F64, 10);
     let small = Machine { memory_bytes: 1 << 30, ..Machine::h200() };
-    let small = plan::abilities(Target::described(small));
+    let small = plan::abilities(RunTarget::described(small));
     let error = on_gpu::check(&small, &large).unwrap_err().to_string();
     assert!(error.contains("of GPU memory; the GPU has 1.0 GiB"), "{error}");
 }

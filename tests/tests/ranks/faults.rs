@@ -2,7 +2,7 @@
 //! Ranks that are ended in the middle: a message that names the rank, an exit code, a whole checkpoint.
 
 use super::launch::{end_of, is_open_mpi, is_there, mpirun, succeed};
-use super::support::{Folder, Outcome};
+use super::support::{Folder, ProgramOutput};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -78,7 +78,7 @@ fn a_rank_that_is_killed_is_named_and_the_checkpoint_is_whole() {
         let child = start(&folder);
         signal("-KILL", &process(&folder, rank));
         let killed = Instant::now();
-        let Outcome { code, stderr, .. } = end_of(child);
+        let ProgramOutput { code, stderr, .. } = end_of(child);
         assert!(killed.elapsed() < Duration::from_secs(30), "{:?}", killed.elapsed());
         assert!(stderr.contains(&format!("error: rank {rank} is gone")), "{stderr}");
         if is_open_mpi() {
@@ -97,7 +97,7 @@ fn a_request_to_end_leaves_a_checkpoint_of_the_last_step() {
     let folder = Folder::new();
     let child = start(&folder);
     signal("-TERM", &process(&folder, 0));
-    let Outcome { code, stderr, .. } = end_of(child);
+    let ProgramOutput { code, stderr, .. } = end_of(child);
     assert_eq!(code, Some(143), "{stderr}");
     let said =
         format!("error: interrupted by SIGTERM; state holds it after step {}\n", steps(&folder));
@@ -116,7 +116,7 @@ fn only_rank_0_heeds_a_request_to_end() {
     for rank in [3, 2, 1, 0] {
         signal("-TERM", &process(&folder, rank));
     }
-    let Outcome { code, stderr, .. } = end_of(child);
+    let ProgramOutput { code, stderr, .. } = end_of(child);
     assert_eq!(code, Some(143), "{stderr}");
     assert!(stderr.contains("error: interrupted by SIGTERM; state holds it"), "{stderr}");
     resume(&folder, 8);

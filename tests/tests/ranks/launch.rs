@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use super::support::{Folder, Outcome};
+use super::support::{Folder, ProgramOutput};
 
 /// How long ranks may take, if the machine does other things besides.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -58,13 +58,13 @@ pub fn mpirun(folder: &Folder, ranks: &[(usize, &str)]) -> Command {
 }
 
 /// What ranks printed and returned.
-pub fn outcome(mut command: Command) -> Outcome {
+pub fn outcome(mut command: Command) -> ProgramOutput {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     end_of(child.spawn().unwrap())
 }
 
 /// What ranks that run already print and return; they must end in time.
-pub fn end_of(child: Child) -> Outcome {
+pub fn end_of(child: Child) -> ProgramOutput {
     let id = child.id().to_string();
     let (done, told) = channel();
     let waiting = thread::spawn(move || {
@@ -74,14 +74,14 @@ pub fn end_of(child: Child) -> Outcome {
     });
     if told.recv_timeout(LIMIT).is_err() {
         let _ = Command::new("kill").arg(&id).status();
-        let outcome = Outcome::from(waiting.join().unwrap());
+        let outcome = ProgramOutput::from(waiting.join().unwrap());
         panic!("ranks did not end: {}", outcome.stderr);
     }
-    Outcome::from(waiting.join().unwrap())
+    ProgramOutput::from(waiting.join().unwrap())
 }
 
 /// Runs a command line on so many ranks, which must succeed.
-pub fn succeed(folder: &Folder, ranks: usize, line: &str) -> Outcome {
+pub fn succeed(folder: &Folder, ranks: usize, line: &str) -> ProgramOutput {
     let outcome = outcome(mpirun(folder, &[(ranks, line)]));
     assert_eq!(outcome.code, Some(0), "{ranks} ranks, {line}: {}", outcome.stderr);
     outcome

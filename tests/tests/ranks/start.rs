@@ -2,7 +2,7 @@
 //! How ranks begin: all the same, and one of them speaks.
 
 use super::launch::{fail, is_there, succeed};
-use super::support::{Folder, Outcome};
+use super::support::{Folder, ProgramOutput};
 
 #[test]
 fn ranks_that_differ_are_refused() {
@@ -55,7 +55,7 @@ fn what_is_printed_is_printed_once() {
         ("run heat-2d --size 9 --print-toml", "size = 9"),
         ("doctor", "; 3 ranks, 3 on this machine"),
     ] {
-        let Outcome { stdout, .. } = succeed(&folder, 3, line);
+        let ProgramOutput { stdout, .. } = succeed(&folder, 3, line);
         assert_eq!(stdout.matches(words).count(), 1, "{line}: {stdout}");
     }
 }
@@ -67,7 +67,7 @@ fn processes_that_nothing_connects_are_refused() {
     let run = |rank: &str, line: &str| {
         let mut command = folder.command(line);
         command.env("PMI_SIZE", "4").env("PMI_RANK", rank);
-        Outcome::from(command.output().unwrap())
+        ProgramOutput::from(command.output().unwrap())
     };
     let line = "run heat-2d --size 40 --output u.npy";
     let first = run("0", line);

@@ -4,7 +4,7 @@
 use super::support::Folder;
 use stencil::device::Chip;
 use stencil::families::{FAMILIES, Unit};
-use stencil::plan::{Target, on_gpu};
+use stencil::plan::{RunTarget, on_gpu};
 use stencil::{Boundary, Depth, Dtype, Job};
 use transform::catalogue;
 use transform::machine::Machine;
@@ -57,7 +57,7 @@ fn every_unit_has_a_way_or_a_reason() {
     let depths = [Depth::Auto, Depth::Steps(1), Depth::Steps(2), Depth::Steps(3), Depth::Steps(9)];
     let kernels: Vec<_> = kernels.collect();
     for chip in [Chip::Sm80, Chip::Sm90] {
-        let mut target = Target::described(Machine::h200());
+        let mut target = RunTarget::described(Machine::h200());
         target.limits.chip = chip;
         for (name, size) in [("star1d1r", "50"), ("box2d1r", "40x30"), ("star3d1r", "9x8x7")] {
             let stencil = catalogue::find(name).unwrap();

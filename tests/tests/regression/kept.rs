@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Folder, Outcome, catches, hang_ups_are_ignored};
+use crate::support::{Folder, ProgramOutput, catches, hang_ups_are_ignored};
 
 /// Longer than any of these runs takes to get there.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts a run, waits until `is_there`, sends a signal, and returns how it ended.
-fn end(folder: &Folder, run: &str, signal: &str, is_there: impl Fn(u32) -> bool) -> Outcome {
+fn end(folder: &Folder, run: &str, signal: &str, is_there: impl Fn(u32) -> bool) -> ProgramOutput {
     let mut command = folder.command(run);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
@@ -28,8 +28,8 @@ fn end(folder: &Folder, run: &str, signal: &str, is_there: impl Fn(u32) -> bool)
     finished(child)
 }
 
-fn finished(child: Child) -> Outcome {
-    Outcome::from(child.wait_with_output().unwrap())
+fn finished(child: Child) -> ProgramOutput {
+    ProgramOutput::from(child.wait_with_output().unwrap())
 }
 
 /// Whether the file beside the output's place has all of so many bytes.

@@ -4,9 +4,9 @@
 
 use std::fs;
 
-use transform::catalogue::{self, Entry, Kind};
+use transform::catalogue::{self, ApplicationKind, Entry};
 
-use super::support::{Folder, Outcome};
+use super::support::{Folder, ProgramOutput};
 
 const FILE: &str = "\
 [smooth]
@@ -23,11 +23,11 @@ fn folder() -> Folder {
     folder
 }
 
-fn run(folder: &Folder, arguments: &str) -> Outcome {
+fn run(folder: &Folder, arguments: &str) -> ProgramOutput {
     folder.host(&format!("run {arguments} --size 40 --engine cpu --verify off"))
 }
 
-fn own(folder: &Folder, arguments: &str) -> Outcome {
+fn own(folder: &Folder, arguments: &str) -> ProgramOutput {
     run(folder, &format!("--weights own.toml --stencil {arguments}"))
 }
 
@@ -44,7 +44,8 @@ fn values_that_stay_far_from_the_largest_are_no_reason_to_warn() {
     }
     // Steps that are stable, though the absolute values of their weights sum to more than 1; own
     // weights, so that nothing is known of them but the numbers.
-    let stable = |entry: &&Entry| entry.kind == Kind::Update && entry.stencil().gain() > 1.1;
+    let stable =
+        |entry: &&Entry| entry.kind == ApplicationKind::Update && entry.stencil().gain() > 1.1;
     let entries: Vec<&Entry> = catalogue::entries().iter().filter(stable).collect();
     assert!(entries.len() > 10);
     let table = |entry: &&Entry| {
@@ -95,7 +96,7 @@ fn quiet_does_not_hide_that_a_step_is_unstable() {
 #[test]
 fn first_steps_from_rest_say_that_they_compute_diffusion() {
     let folder = Folder::new();
-    let first = |entry: &&Entry| entry.kind == Kind::FirstStep;
+    let first = |entry: &&Entry| entry.kind == ApplicationKind::FirstStep;
     let names: Vec<&str> =
         catalogue::entries().iter().filter(first).map(|entry| entry.name).collect();
     for start in ["wave1d", "wave2d-dablain", "seismic2d-tti", "seismic3d-vti", "fdtd24-ez-2d"] {

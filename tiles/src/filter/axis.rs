@@ -2,7 +2,7 @@
 //! Where a filter finds what lies outside an array, along one axis.
 
 use problem::Boundary;
-use problem::boundary::{Place, Side};
+use problem::boundary::{NeighbourPlace, Side};
 
 /// An axis of an array, of which so many points belong together: they are the values at one place.
 pub struct Axis {
@@ -23,8 +23,8 @@ impl Axis {
             let (place, part) =
                 (coordinate.div_euclid(step as isize), coordinate.rem_euclid(step as isize));
             match boundary.resolve(0, place, places) {
-                Place::Inside(place, _) => Ok(place * step + part as usize),
-                Place::Value(value) => Err(value),
+                NeighbourPlace::Inside(place, _) => Ok(place * step + part as usize),
+                NeighbourPlace::Value(value) => Err(value),
             }
         };
         let [before, behind] = reached.map(|it| it as isize);

@@ -5,8 +5,8 @@ use fearless_simd::Level;
 use prefetch_index::prefetch_index;
 
 use super::axis::Axis;
-use super::number::Number;
-use super::sums::Sums;
+use super::number::SumType;
+use super::sums::NeighbourSums;
 use super::values::{Value, as_same, as_same_mut};
 use crate::at_level;
 use crate::padded::CACHE_LINE;
@@ -22,7 +22,7 @@ const CROWDED: usize = 4096;
 const AHEAD: usize = 4;
 
 /// The values of an array as factors.
-pub trait Rows<C>: Sync {
+pub trait FactorRows<C>: Sync {
     /// Those from a place on.
     fn read(&self, at: usize, to: &mut [C], level: Level);
     fn value(&self, at: usize) -> C;
@@ -32,7 +32,7 @@ pub trait Rows<C>: Sync {
     fn plain(&self) -> Option<&[C]>;
 }
 
-impl<C: Number, I: Value> Rows<C> for &[I] {
+impl<C: SumType, I: Value> FactorRows<C> for &[I] {
     fn read(&self, at: usize, to: &mut [C], level: Level) {
         let from = &self[at..at + to.len()];
         match as_same::<I, C>(from) {
@@ -66,22 +66,22 @@ fn ask<T>(values: &[T], at: usize, count: usize) {
 }
 
 /// A block of the output.
-pub struct Part<'a, O> {
+pub struct OutputBlock<'a, O> {
     pub low: [usize; 3],
     pub high: [usize; 3],
     pub rows: Vec<&'a mut [O]>,
 }
 
 /// A stage, ready to be computed.
-pub struct Shaped<C: Number> {
-    pub sum: Box<dyn Sums<C>>,
+pub struct Shaped<C: SumType> {
+    pub sum: Box<dyn NeighbourSums<C>>,
     /// How far it reaches to both sides of a point that lies so far away.
     pub reach: [usize; 3],
     pub shift: [isize; 3],
     pub divisor: Option<C::Divisor>,
 }
 
-impl<C: Number> Shaped<C> {
+impl<C: SumType> Shaped<C> {
     /// The sums of a region, in planes of `height` rows.
     fn compute(
         &self,
@@ -106,7 +106,7 @@ impl<C: Number> Shaped<C> {
 }
 
 /// All stages.
-pub struct Chain<C: Number> {
+pub struct StageChain<C: SumType> {
     pub extents: [usize; 3],
     pub axes: [Axis; 3],
     /// Of all stages together.
@@ -147,7 +147,7 @@ impl Region {
     }
 
     /// What a stage makes of it.
-    fn after<C: Number>(&self, stage: &Shaped<C>) -> Self {
+    fn after<C: SumType>(&self, stage: &Shaped<C>) -> Self {
         let moved = |from: [isize; 3], sign: isize| {
             std::array::from_fn(|axis| {
                 from[axis] + sign * stage.reach[axis] as isize - stage.shift[axis]
@@ -164,16 +164,16 @@ struct View<'a, C> {
     /// Distances between rows and planes.
     pitch: usize,
     plane: usize,
-    /// See [`Sums::rows`].
+    /// See [`NeighbourSums::rows`].
     ahead: usize,
 }
 
-impl<C: Number> Chain<C> {
+impl<C: SumType> StageChain<C> {
     /// Computes a block.
     pub fn part<O: Value>(
         &self,
-        source: &dyn Rows<C>,
-        mut part: Part<O>,
+        source: &dyn FactorRows<C>,
+        mut part: OutputBlock<O>,
         scratch: &mut Scratch<C>,
     ) {
         let level = Level::new();
@@ -293,7 +293,7 @@ impl<C: Number> Chain<C> {
     }
 
     /// Loads the values of a region.
-    fn load(&self, source: &dyn Rows<C>, region: Region, to: &mut Vec<C>, level: Level) {
+    fn load(&self, source: &dyn FactorRows<C>, region: Region, to: &mut Vec<C>, level: Level) {
         let [nz, ny, nx] = region.extents();
         let [_, py, px] = self.extents;
         to.resize(nz * ny * nx, C::zeroed());

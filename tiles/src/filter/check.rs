@@ -5,8 +5,8 @@
 use fearless_simd::{Level, Simd};
 
 use super::number::Float;
-use super::ordered::{COLUMNS, Ordered, Place, Placed, sums as ordered_sums};
-use super::sums::Sums;
+use super::ordered::{COLUMNS, Ordered, PlacedProduct, PointPlace, sums as ordered_sums};
+use super::sums::NeighbourSums;
 use crate::at_level;
 use crate::window::Window;
 
@@ -24,7 +24,7 @@ pub struct Checked<C: Float> {
     reach: [usize; 3],
 }
 
-impl<C: Float> Sums<C> for Checked<C> {
+impl<C: Float> NeighbourSums<C> for Checked<C> {
     fn rows(
         &self,
         planes: &[&[C]],
@@ -34,7 +34,7 @@ impl<C: Float> Sums<C> for Checked<C> {
         to: &mut [&mut [C]],
     ) {
         self.window.rows(planes, pitch, origin, ahead, to);
-        let place = Place { planes, pitch, origin };
+        let place = PointPlace { planes, pitch, origin };
         at_level!(self.level, simd => self.settle(simd, place, to));
     }
 }
@@ -49,7 +49,7 @@ impl<C: Float> Checked<C> {
 
     /// Cuts those sums whose order may decide.
     #[inline(always)]
-    fn settle<S: Simd>(&self, simd: S, place: Place<C>, rows: &mut [&mut [C]]) {
+    fn settle<S: Simd>(&self, simd: S, place: PointPlace<C>, rows: &mut [&mut [C]]) {
         let (count, width) = (rows.len(), rows.first().map_or(0, |row| row.len()));
         // Of a value that all points around have, and the sum that belongs to it.
         let mut flat: Option<(f64, C)> = None;
@@ -82,7 +82,13 @@ impl<C: Float> Checked<C> {
     }
 
     #[inline(always)]
-    fn settle_row<S: Simd>(&self, simd: S, products: &[Placed], place: Place<C>, sums: &mut [C]) {
+    fn settle_row<S: Simd>(
+        &self,
+        simd: S,
+        products: &[PlacedProduct],
+        place: PointPlace<C>,
+        sums: &mut [C],
+    ) {
         for start in (0..sums.len()).step_by(COLUMNS) {
             let start = start.min(sums.len().saturating_sub(COLUMNS));
             let end = (start + COLUMNS).min(sums.len());
@@ -119,7 +125,7 @@ impl<C: Float> Checked<C> {
 
     /// The value of all points that so many rows and columns of sums read, if they have one.
     #[inline(always)]
-    fn alike(&self, place: Place<C>, rows: usize, columns: usize) -> Option<f64> {
+    fn alike(&self, place: PointPlace<C>, rows: usize, columns: usize) -> Option<f64> {
         let [_, ry, rx] = self.reach;
         let first = place.origin - ry * place.pitch - rx;
         let value = place.planes[0][first];

@@ -3,8 +3,8 @@
 
 use transform::Tap;
 
-use super::ordered::{Product, products};
-use super::precision::{Order, Precision};
+use super::ordered::{OrderedProduct, products};
+use super::precision::{Precision, SumOrder};
 use super::weights::rounded;
 use super::{Filter, Stage, Value};
 
@@ -32,7 +32,7 @@ pub enum Terms {
     /// In any order.
     Any(Vec<Tap>),
     /// In this order, each product rounded by itself.
-    Ordered(Vec<Product>),
+    Ordered(Vec<OrderedProduct>),
 }
 
 impl Filter {
@@ -40,8 +40,8 @@ impl Filter {
     #[must_use]
     pub fn described<I: Value, O: Value>(&self) -> Described {
         let (is_single, is_ordered) = match Precision::of::<I, O>(self) {
-            Precision::Short | Precision::Single(Order::Any) => (true, false),
-            Precision::Double(Order::Any) => (false, false),
+            Precision::Short | Precision::Single(SumOrder::Any) => (true, false),
+            Precision::Double(SumOrder::Any) => (false, false),
             // What decides in which order is not looked at point by point there.
             _ => (false, true),
         };

@@ -4,8 +4,8 @@
 
 use fearless_simd::Level;
 
-use super::number::Number;
-use super::sums::Sums;
+use super::number::SumType;
+use super::sums::NeighbourSums;
 use crate::at_level;
 
 /// Columns whose sums are in registers.
@@ -30,7 +30,7 @@ impl Mean {
     }
 }
 
-impl<C: Number> Sums<C> for Mean {
+impl<C: SumType> NeighbourSums<C> for Mean {
     fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, _: usize, to: &mut [&mut [C]]) {
         let [z, y, x] = self.first;
         let start = origin.strict_add_signed(y * pitch as isize + x);
@@ -52,7 +52,7 @@ impl<C: Number> Sums<C> for Mean {
 /// Sums of `count` values below one another, `R` rows at a time. What is below the last of them and above the last value of the first
 /// is common to all; what each has besides is added up from there to both sides.
 #[inline(always)]
-fn down_rows<C: Number, const R: usize>(
+fn down_rows<C: SumType, const R: usize>(
     from: &[C],
     pitch: usize,
     count: usize,
@@ -83,7 +83,7 @@ fn down_rows<C: Number, const R: usize>(
 }
 
 #[inline(always)]
-fn block<C: Number, const R: usize>(
+fn block<C: SumType, const R: usize>(
     from: &[C],
     pitch: usize,
     count: usize,
@@ -113,7 +113,7 @@ fn block<C: Number, const R: usize>(
 }
 
 #[inline(always)]
-fn add<C: Number>(sums: &mut [C; COLUMNS], values: &[C; COLUMNS]) {
+fn add<C: SumType>(sums: &mut [C; COLUMNS], values: &[C; COLUMNS]) {
     for at in 0..COLUMNS {
         sums[at] = sums[at] + values[at];
     }
@@ -121,7 +121,12 @@ fn add<C: Number>(sums: &mut [C; COLUMNS], values: &[C; COLUMNS]) {
 
 /// Sums of `count` values that lie `step` columns apart: each of two of half as many, and of one more value if the number is odd.
 #[inline(always)]
-fn along_rows<C: Number>(from: &[C], pitch: usize, [step, count]: [usize; 2], to: &mut [&mut [C]]) {
+fn along_rows<C: SumType>(
+    from: &[C],
+    pitch: usize,
+    [step, count]: [usize; 2],
+    to: &mut [&mut [C]],
+) {
     let width = to.first().map_or(0, |row| row.len());
     // From the first digit of the number to its last.
     let halvings = count.ilog2();
@@ -151,7 +156,7 @@ fn along_rows<C: Number>(from: &[C], pitch: usize, [step, count]: [usize; 2], to
 
 /// Sums of so many rows.
 #[inline(always)]
-fn added<C: Number, const N: usize>(to: &mut [C], rows: [&[C]; N]) {
+fn added<C: SumType, const N: usize>(to: &mut [C], rows: [&[C]; N]) {
     let width = to.len();
     let rows = rows.map(|row| &row[..width]);
     let mut column = 0;

@@ -26,15 +26,15 @@ use rayon::prelude::*;
 
 pub use axis::Axis;
 pub use described::{Described, Summed, Terms};
-pub use ordered::Product;
+pub use ordered::OrderedProduct;
 pub use values::Value;
 
-use self::block::{Chain, Rows, Scratch, Shaped};
+use self::block::{FactorRows, Scratch, Shaped, StageChain};
 use self::fourier::{Blocks, Transformed};
-use self::number::{Float, Number};
-use self::precision::{Order, Precision};
+use self::number::{Float, SumType};
+use self::precision::{Precision, SumOrder};
 use self::stage::Moved;
-use self::sums::Sums;
+use self::sums::NeighbourSums;
 use self::values::{as_same, as_same_mut};
 
 /// A neighbour, by its offset along z, y and x, and its weight.
@@ -120,7 +120,7 @@ impl Filter {
         &self,
         input: &[I],
         output: &mut [O],
-        order: &Order,
+        order: &SumOrder,
     ) {
         let Some(blocks) = self.transformed::<C, O>(order) else {
             return self.run_in::<C, I, O>(input, output, |stage, at| stage.sums(order, at));
@@ -130,9 +130,9 @@ impl Filter {
     }
 
     /// The blocks by whose transforms the filter is faster.
-    fn transformed<C: Float, O: Value>(&self, order: &Order) -> Option<Blocks> {
+    fn transformed<C: Float, O: Value>(&self, order: &SumOrder) -> Option<Blocks> {
         let [stage] = &self.stages[..] else { return None };
-        if *order != Order::Any || O::LARGEST.is_some() || stage.is_mean() {
+        if *order != SumOrder::Any || O::LARGEST.is_some() || stage.is_mean() {
             return None;
         }
         let stage = Moved::new(stage, self.step, false);
@@ -141,11 +141,11 @@ impl Filter {
     }
 
     /// Filters an array with sums in `C`, which are made of each stage and its number.
-    fn run_in<C: Number, I: Value, O: Value>(
+    fn run_in<C: SumType, I: Value, O: Value>(
         &self,
         input: &[I],
         output: &mut [O],
-        sums: impl Fn(&Moved, usize) -> Box<dyn Sums<C>>,
+        sums: impl Fn(&Moved, usize) -> Box<dyn NeighbourSums<C>>,
     ) {
         let chain = self.chain(sums, O::LARGEST.is_some());
         let tile = tile::tile(chain.extents, chain.reach, size_of::<C>(), self.taps());
@@ -153,10 +153,10 @@ impl Filter {
     }
 
     /// Filters an array block by block.
-    fn run_chain<C: Number, I: Value, O: Value>(
+    fn run_chain<C: SumType, I: Value, O: Value>(
         input: &[I],
         output: &mut [O],
-        chain: &Chain<C>,
+        chain: &StageChain<C>,
         tile: [usize; 3],
     ) {
         let size: usize = chain.extents.iter().product();
@@ -165,7 +165,7 @@ impl Filter {
         }
         let both = input.par_chunks(size).zip(output.par_chunks_mut(size));
         both.for_each(|(input, output)| {
-            let rows: &dyn Rows<C> = &input;
+            let rows: &dyn FactorRows<C> = &input;
             let parts = tile::parts(output, chain.extents, tile);
             if parts.len() == 1 {
                 let mut scratch = Scratch::default();
@@ -182,11 +182,11 @@ impl Filter {
         self.stages.iter().map(|stage| stage.terms.len()).sum()
     }
 
-    fn chain<C: Number>(
+    fn chain<C: SumType>(
         &self,
-        sums: impl Fn(&Moved, usize) -> Box<dyn Sums<C>>,
+        sums: impl Fn(&Moved, usize) -> Box<dyn NeighbourSums<C>>,
         is_whole: bool,
-    ) -> Chain<C> {
+    ) -> StageChain<C> {
         let [_, extents @ ..] = self.extents;
         let shaped = |(number, stage): (usize, &Stage)| {
             let stage = Moved::new(stage, self.step, is_whole);
@@ -206,6 +206,6 @@ impl Filter {
             let step = if axis == 2 { self.step } else { 1 };
             Axis::new(extents[axis], step, self.sides[axis], [around; 2])
         });
-        Chain { extents, axes, reach: reach.map(|it| it as usize), shift, stages }
+        StageChain { extents, axes, reach: reach.map(|it| it as usize), shift, stages }
     }
 }

@@ -7,7 +7,7 @@ use super::values::{self, Value};
 use crate::storage::Storage;
 
 /// A type of sums.
-pub trait Number: Value + PartialEq + Add<Output = Self> {
+pub trait SumType: Value + PartialEq + Add<Output = Self> {
     /// What sums are divided by.
     type Divisor: Send + Sync;
 
@@ -18,7 +18,7 @@ pub trait Number: Value + PartialEq + Add<Output = Self> {
 }
 
 /// One that has fractions.
-pub trait Float: Number + Storage<Sum = Self> + PartialOrd {
+pub trait Float: SumType + Storage<Sum = Self> + PartialOrd {
     /// What a result is rounded by at most, as a part of it.
     const UNIT: f64;
 
@@ -28,7 +28,7 @@ pub trait Float: Number + Storage<Sum = Self> + PartialOrd {
 
 macro_rules! float {
     ($type:ident, $widen:ident, $cut:ident, $shift:expr) => {
-        impl Number for $type {
+        impl SumType for $type {
             type Divisor = Self;
 
             #[inline(always)]
@@ -73,7 +73,7 @@ pub struct Inverse {
 }
 
 /// Whole numbers from 0 to 2^15 - 1.
-impl Number for u16 {
+impl SumType for u16 {
     type Divisor = Inverse;
 
     #[inline(always)]

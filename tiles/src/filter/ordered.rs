@@ -5,8 +5,8 @@
 use fearless_simd::{Level, Simd, SimdBase, SimdFrom};
 
 use super::Term;
-use super::number::Number;
-use super::sums::Sums;
+use super::number::SumType;
+use super::sums::NeighbourSums;
 use crate::at_level;
 
 /// Columns whose sums are computed together.
@@ -17,7 +17,7 @@ const MOST_LANES: usize = 8;
 
 /// A product of a sum.
 #[derive(Clone, Debug)]
-pub struct Product {
+pub struct OrderedProduct {
     /// Its weight.
     pub weight: f64,
     /// Offset of the neighbour, along z, y and x.
@@ -30,7 +30,7 @@ pub struct Product {
 pub struct Ordered {
     level: Level,
     reach: usize,
-    products: Vec<Product>,
+    products: Vec<OrderedProduct>,
 }
 
 impl Ordered {
@@ -41,16 +41,16 @@ impl Ordered {
 }
 
 /// The products of a sum in their order.
-pub fn products(terms: &[Term], is_line: bool) -> Vec<Product> {
+pub fn products(terms: &[Term], is_line: bool) -> Vec<OrderedProduct> {
     if is_line { of_line(terms) } else { terms.iter().map(single).collect() }
 }
 
-fn single(term: &Term) -> Product {
-    Product { weight: term.weight, at: term.offset, other: None }
+fn single(term: &Term) -> OrderedProduct {
+    OrderedProduct { weight: term.weight, at: term.offset, other: None }
 }
 
 /// Terms of one line. If their weights are symmetric or change their sign about the middle, two neighbours share a product.
-fn of_line(terms: &[Term]) -> Vec<Product> {
+fn of_line(terms: &[Term]) -> Vec<OrderedProduct> {
     let (middle, count) = (terms.len() / 2, terms.len());
     let mirrored = |sign: f64| {
         let is_near = |at: usize| {
@@ -63,7 +63,7 @@ fn of_line(terms: &[Term]) -> Vec<Product> {
         let (last, others) = terms.split_last().expect("a term at least");
         return std::iter::once(last).chain(others).map(single).collect();
     };
-    let pair = |at: usize| Product {
+    let pair = |at: usize| OrderedProduct {
         weight: terms[at].weight,
         at: terms[at].offset,
         other: Some((terms[count - 1 - at].offset, sign)),
@@ -71,22 +71,22 @@ fn of_line(terms: &[Term]) -> Vec<Product> {
     std::iter::once(single(&terms[middle])).chain((0..middle).map(pair)).collect()
 }
 
-impl<C: Number> Sums<C> for Ordered {
+impl<C: SumType> NeighbourSums<C> for Ordered {
     fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, _: usize, to: &mut [&mut [C]]) {
-        let place = Place { planes, pitch, origin };
+        let place = PointPlace { planes, pitch, origin };
         at_level!(self.level, simd => self.compute(simd, place, to));
     }
 }
 
 /// Where the point that is computed lies.
 #[derive(Clone, Copy)]
-pub struct Place<'a, C> {
+pub struct PointPlace<'a, C> {
     pub planes: &'a [&'a [C]],
     pub pitch: usize,
     pub origin: usize,
 }
 
-impl<'a, C> Place<'a, C> {
+impl<'a, C> PointPlace<'a, C> {
     /// The values of a plane from a distance on.
     #[inline(always)]
     fn values(self, plane: usize, distance: isize) -> &'a [C] {
@@ -101,7 +101,7 @@ impl<'a, C> Place<'a, C> {
 }
 
 /// A product of rows that are so far apart.
-pub struct Placed {
+pub struct PlacedProduct {
     weight: f64,
     /// In which plane its value lies, and how far from the point that is computed.
     plane: usize,
@@ -112,15 +112,15 @@ pub struct Placed {
 
 impl Ordered {
     /// The products of rows that are so far apart.
-    pub fn placed(&self, pitch: usize) -> Vec<Placed> {
+    pub fn placed(&self, pitch: usize) -> Vec<PlacedProduct> {
         let at = |offset: [i32; 3]| {
             let [z, y, x] = offset.map(|it| it as isize);
             (self.reach.strict_add_signed(z), y * pitch as isize + x)
         };
-        let placed = |product: &Product| {
+        let placed = |product: &OrderedProduct| {
             let (plane, distance) = at(product.at);
             let other = product.other.map(|(offset, sign)| (at(offset).0, at(offset).1, sign));
-            Placed { weight: product.weight, plane, distance, other }
+            PlacedProduct { weight: product.weight, plane, distance, other }
         };
         self.products.iter().map(placed).collect()
     }
@@ -134,7 +134,7 @@ impl Ordered {
     }
 
     #[inline(always)]
-    fn compute<S: Simd, C: Number>(&self, simd: S, place: Place<C>, rows: &mut [&mut [C]]) {
+    fn compute<S: Simd, C: SumType>(&self, simd: S, place: PointPlace<C>, rows: &mut [&mut [C]]) {
         let products = self.placed(place.pitch);
         for (number, row) in rows.iter_mut().enumerate() {
             let (width, mut done) = (row.len(), 0);
@@ -152,10 +152,10 @@ impl Ordered {
 
 /// The sums of a point and those to its right: of [`COLUMNS`], or of as many as there are.
 #[inline(always)]
-pub fn sums<S: Simd, C: Number>(
+pub fn sums<S: Simd, C: SumType>(
     simd: S,
-    products: &[Placed],
-    place: Place<C>,
+    products: &[PlacedProduct],
+    place: PointPlace<C>,
     count: usize,
 ) -> [f64; COLUMNS] {
     let mut sums = [0.0; COLUMNS];
@@ -178,7 +178,12 @@ pub fn sums<S: Simd, C: Number>(
 
 /// The sums of so many columns, in registers.
 #[inline(always)]
-fn vectors<S: Simd, C: Number>(simd: S, products: &[Placed], place: Place<C>, to: &mut [f64]) {
+fn vectors<S: Simd, C: SumType>(
+    simd: S,
+    products: &[PlacedProduct],
+    place: PointPlace<C>,
+    to: &mut [f64],
+) {
     let width = VECTORS * S::f64s::LEN;
     let mut sums = [S::f64s::simd_from(simd, 0.0); VECTORS];
     for product in products {
@@ -208,7 +213,7 @@ fn vectors<S: Simd, C: Number>(simd: S, products: &[Placed], place: Place<C>, to
 
 /// The vector of this number of a row.
 #[inline(always)]
-fn widened<S: Simd, C: Number>(simd: S, row: &[C], number: usize) -> S::f64s {
+fn widened<S: Simd, C: SumType>(simd: S, row: &[C], number: usize) -> S::f64s {
     let lanes = S::f64s::LEN;
     let mut wide = [0.0; MOST_LANES];
     let wide = &mut wide[..lanes];

@@ -26,14 +26,14 @@ pub enum Precision {
     /// u16: means of bytes.
     Short,
     /// f32.
-    Single(Order),
+    Single(SumOrder),
     /// f64.
-    Double(Order),
+    Double(SumOrder),
 }
 
 /// The order in which the terms of sums are added.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Order {
+pub enum SumOrder {
     /// Any: sums are exact, or are not cut.
     Any,
     /// Any, but scipy's where that may decide what is cut off. For each stage the most that the order changes a sum by.
@@ -51,10 +51,14 @@ impl Precision {
                     Some(largest) => largest <= SINGLE,
                     None => size_of::<I>() <= 4,
                 };
-            return if is_single { Self::Single(Order::Any) } else { Self::Double(Order::Any) };
+            return if is_single {
+                Self::Single(SumOrder::Any)
+            } else {
+                Self::Double(SumOrder::Any)
+            };
         };
         let (Some(read), Some(outside)) = (I::LARGEST, outside(filter)) else {
-            return Self::Double(Order::Scipy);
+            return Self::Double(SumOrder::Scipy);
         };
         let range = |largest: f64, is_signed: bool| Range {
             low: if is_signed { -largest } else { 0.0 },
@@ -74,19 +78,19 @@ impl Precision {
             return Self::Short;
         }
         match sizes.exact {
-            Some(sums) if sums < SINGLE && is_single => return Self::Single(Order::Any),
-            Some(sums) if sums < DOUBLE => return Self::Double(Order::Any),
+            Some(sums) if sums < SINGLE && is_single => return Self::Single(SumOrder::Any),
+            Some(sums) if sums < DOUBLE => return Self::Double(SumOrder::Any),
             _ => {}
         }
         if is_single && let Some(bounds) = bounds::<f32>(filter, &sizes) {
-            return Self::Single(Order::Checked(bounds));
+            return Self::Single(SumOrder::Checked(bounds));
         }
         if sizes.read <= DOUBLE
             && let Some(bounds) = bounds::<f64>(filter, &sizes)
         {
-            return Self::Double(Order::Checked(bounds));
+            return Self::Double(SumOrder::Checked(bounds));
         }
-        Self::Double(Order::Scipy)
+        Self::Double(SumOrder::Scipy)
     }
 }
 

@@ -5,8 +5,8 @@ use super::check::Checked;
 use super::mean::Mean;
 use super::number::Float;
 use super::ordered::Ordered;
-use super::precision::Order;
-use super::sums::Sums;
+use super::precision::SumOrder;
+use super::sums::NeighbourSums;
 use super::weights::rounded;
 use super::{Stage, Term};
 use crate::window::Window;
@@ -53,16 +53,16 @@ impl Moved {
     }
 
     /// Sums of this order; the stage has this number.
-    pub fn sums<C: Float>(&self, order: &Order, number: usize) -> Box<dyn Sums<C>> {
+    pub fn sums<C: Float>(&self, order: &SumOrder, number: usize) -> Box<dyn NeighbourSums<C>> {
         let ordered = || Ordered::new(&self.terms, self.is_line, self.reach[0]);
         let window = || Window::new(&rounded::<C>(&self.terms), self.reach[0]);
         match order {
-            Order::Any if self.is_long => Box::new(self.mean()),
-            Order::Any => Box::new(window()),
-            Order::Checked(bounds) => {
+            SumOrder::Any if self.is_long => Box::new(self.mean()),
+            SumOrder::Any => Box::new(window()),
+            SumOrder::Checked(bounds) => {
                 Box::new(Checked::new(window(), ordered(), self.reach, bounds[number]))
             }
-            Order::Scipy => Box::new(ordered()),
+            SumOrder::Scipy => Box::new(ordered()),
         }
     }
 

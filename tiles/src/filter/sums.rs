@@ -5,7 +5,7 @@ use crate::storage::Storage;
 use crate::window::Window;
 
 /// Sums of neighbours.
-pub trait Sums<C>: Send + Sync {
+pub trait NeighbourSums<C>: Send + Sync {
     /// See [`Window::rows`].
     fn rows(&self, planes: &[&[C]], pitch: usize, origin: usize, ahead: usize, to: &mut [&mut [C]]);
 
@@ -31,7 +31,7 @@ pub trait Sums<C>: Send + Sync {
     }
 }
 
-impl<C: Storage> Sums<C> for Window<C> {
+impl<C: Storage> NeighbourSums<C> for Window<C> {
     fn rows(
         &self,
         planes: &[&[C]],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use super::precision::{Order, Precision};
+use super::precision::{Precision, SumOrder};
 use super::*;
 
 fn line(axis: usize, first: i32, weights: &[f64]) -> Stage {
@@ -115,7 +115,7 @@ fn arrays_of_no_values_are_filtered() {
 fn whole_numbers_are_exact_and_cut_between_stages() {
     let stages = vec![line(1, -1, &[0.3, 0.4, 0.3]), line(2, 0, &[0.7, 0.7])];
     let filter = Filter { extents: [1, 1, 3, 2], step: 1, sides: [Side::Symmetric; 3], stages };
-    assert!(matches!(Precision::of::<u8, u8>(&filter), Precision::Single(Order::Checked(_))));
+    assert!(matches!(Precision::of::<u8, u8>(&filter), Precision::Single(SumOrder::Checked(_))));
     let mut output = [0u8; 6];
     filter.run(&[1u8, 9, 2, 8, 3, 7], &mut output);
     // 1.3, 8.7; 2, 8; 2.7, 7.3 are cut, and (1 + 8) 0.7, 8 * 1.4, … too.
@@ -137,10 +137,10 @@ fn exact_sums_are_of_single_precision() {
     let words = |weights: &[f64]| {
         let word = |precision| match precision {
             Precision::Short => "short",
-            Precision::Single(Order::Any) => "single",
-            Precision::Single(Order::Checked(_)) => "single, checked",
-            Precision::Double(Order::Any) => "double",
-            Precision::Double(Order::Checked(_)) => "double, checked",
+            Precision::Single(SumOrder::Any) => "single",
+            Precision::Single(SumOrder::Checked(_)) => "single, checked",
+            Precision::Double(SumOrder::Any) => "double",
+            Precision::Double(SumOrder::Checked(_)) => "double, checked",
             _ => "ordered",
         };
         of(weights).map(word)
@@ -209,7 +209,7 @@ fn off_scipy<I: Value, O: Value + PartialEq>(filter: &Filter, input: &[I]) -> (u
     let mut found = vec![O::zeroed(); input.len()];
     let mut expected = found.clone();
     filter.run(input, &mut found);
-    filter.run_in::<f64, I, O>(input, &mut expected, |stage, at| stage.sums(&Order::Scipy, at));
+    filter.run_in::<f64, I, O>(input, &mut expected, |stage, at| stage.sums(&SumOrder::Scipy, at));
     let off = found.iter().zip(&expected).filter(|(one, other)| one != other).count();
     (off, Precision::of::<I, O>(filter))
 }
@@ -252,8 +252,8 @@ fn checked_sums_are_those_in_the_order_of_scipy() {
             off_scipy::<i32, i32>(&filter, &longs),
         ] {
             assert_eq!(off, 0, "seed {seed}: {precision:?}");
-            kinds[0] += usize::from(matches!(precision, Precision::Single(Order::Checked(_))));
-            kinds[1] += usize::from(matches!(precision, Precision::Double(Order::Checked(_))));
+            kinds[0] += usize::from(matches!(precision, Precision::Single(SumOrder::Checked(_))));
+            kinds[1] += usize::from(matches!(precision, Precision::Double(SumOrder::Checked(_))));
         }
     }
     assert!(kinds.iter().all(|it| *it > 50), "{kinds:?}");
@@ -274,8 +274,10 @@ fn sums_are_off_by_no_more_than_their_bound() {
         };
         let bytes: Vec<u8> = whole(3000, seed, 255).iter().map(|it| *it as u8).collect();
         let (mut single, mut ordered) = (vec![0.0; 3000], vec![0.0; 3000]);
-        filter.run_in::<f32, u8, f32>(&bytes, &mut single, |stage, at| stage.sums(&Order::Any, at));
-        filter.run_in::<f64, u8, f64>(&bytes, &mut ordered, |it, at| it.sums(&Order::Scipy, at));
+        filter.run_in::<f32, u8, f32>(&bytes, &mut single, |stage, at| {
+            stage.sums(&SumOrder::Any, at)
+        });
+        filter.run_in::<f64, u8, f64>(&bytes, &mut ordered, |it, at| it.sums(&SumOrder::Scipy, at));
         for (one, other) in single.iter().zip(&ordered) {
             let off = (f64::from(*one) - other).abs();
             assert!(off <= bound, "{count} terms: {off} > {bound}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Into which blocks an array is cut.
 
-use super::block::Part;
+use super::block::OutputBlock;
 use crate::storage::ROWS;
 
 /// Bytes of a loaded block: it and what is made of it stay in the second-level cache of a core.
@@ -57,10 +57,14 @@ fn even(extent: usize, most: usize, unit: usize) -> usize {
 }
 
 /// The blocks of an array.
-pub fn parts<O>(output: &mut [O], extents: [usize; 3], tile: [usize; 3]) -> Vec<Part<'_, O>> {
+pub fn parts<O>(
+    output: &mut [O],
+    extents: [usize; 3],
+    tile: [usize; 3],
+) -> Vec<OutputBlock<'_, O>> {
     let [_, ny, nx] = extents;
     let counts: [usize; 3] = std::array::from_fn(|axis| extents[axis].div_ceil(tile[axis]));
-    let mut parts: Vec<Part<O>> = (0..counts.iter().product())
+    let mut parts: Vec<OutputBlock<O>> = (0..counts.iter().product())
         .map(|number: usize| {
             let place = [
                 number / (counts[1] * counts[2]),
@@ -71,7 +75,7 @@ pub fn parts<O>(output: &mut [O], extents: [usize; 3], tile: [usize; 3]) -> Vec<
             let high: [usize; 3] =
                 std::array::from_fn(|axis| (low[axis] + tile[axis]).min(extents[axis]));
             let rows = Vec::with_capacity((high[0] - low[0]) * (high[1] - low[1]));
-            Part { low, high, rows }
+            OutputBlock { low, high, rows }
         })
         .collect();
     for (number, row) in output.chunks_mut(nx).enumerate() {

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use transform::Tap;
 
 use super::*;
-use problem::boundary::{Image, Place, Side};
+use problem::boundary::{Image, NeighbourPlace, Side};
 use problem::region::Region;
 use problem::values::Element;
 use problem::{Boundary, Shape, with_dtype};
@@ -69,8 +69,8 @@ fn at<T: Passes>(values: &[T], extents: [usize; 3], boundary: &Boundary, place: 
     let (mut inside, mut images, mut known) = ([0; 3], [Image::SAME; 3], None);
     for axis in [2, 1, 0] {
         match boundary.resolve(axis, place[axis], extents[axis]) {
-            Place::Inside(at, image) => (inside[axis], images[axis]) = (at, image),
-            Place::Value(value) => {
+            NeighbourPlace::Inside(at, image) => (inside[axis], images[axis]) = (at, image),
+            NeighbourPlace::Value(value) => {
                 known = Some(T::from_f64(value));
                 break;
             }
@@ -179,15 +179,18 @@ fn check<T: Passes<Sum: MulAdd>>(dtype: Dtype, seed: u64) {
         }
         for _ in 0..3 {
             let tiling = tiling(rng, extents);
-            let mut sweep = Tiles::<T>::new(&stencil, &boundary, dtype, shape, tiling);
+            let mut sweep = TiledSweep::<T>::new(&stencil, &boundary, dtype, shape, tiling);
             sweep.sums.set_level(level);
             let mut swept = vec![T::from_f64(f64::NAN); input.len()];
             let finite = sweep.run(&input, &mut swept, &mut || Ok(())).unwrap();
             let wanted = &expected[1];
             assert_eq!(bits(&swept), bits(wanted), "{dtype} {seed} {level:?} {:?}", tiling.tile);
             assert_eq!(finite, wanted.iter().all(|value| Element::is_finite(*value)));
-            let layout =
-                Layout::new(shape, tiling.margins(&boundary, stencil.radii()), size_of::<T>());
+            let layout = PaddedLayout::new(
+                shape,
+                tiling.margins(&boundary, stencil.radii()),
+                size_of::<T>(),
+            );
             let mut pass = Tiled::<T>::new(&stencil, &boundary, dtype, layout, tiling);
             pass.window.set_level(level);
             let mut grids = [(); 2].map(|()| Padded::new(layout));
@@ -234,7 +237,7 @@ fn stencils_of_every_reach_give_the_bits_of_the_definition() {
         taps.dedup_by_key(|tap| tap.offset);
         let stencil = Stencil::new("tall", 2, taps).unwrap();
         let tiling = Tiling { depth: 2, tile: [1, 10, 64] };
-        let layout = Layout::new(shape, tiling.margins(&boundary, stencil.radii()), 8);
+        let layout = PaddedLayout::new(shape, tiling.margins(&boundary, stencil.radii()), 8);
         let pass = Tiled::<f64>::new(&stencil, &boundary, Dtype::F64, layout, tiling);
         let mut grids = [(); 2].map(|()| Padded::new(layout));
         grids[0].set(&input);
@@ -257,7 +260,7 @@ fn buffers_of_the_steps_are_no_larger_than_what_is_checked() {
         let tiling = Tiling { depth, tile: extents.map(|extent: usize| extent.div_ceil(2)) };
         for boundary in ["z-:constant=1,z+:constant=2", "z-:flux=1,z+:constant=2"] {
             let boundary = Boundary::parse(boundary, 3).unwrap();
-            let room = Room::new(&boundary, extents, reach, &tiling, size_of::<f16>());
+            let room = TileBuffers::new(&boundary, extents, reach, &tiling, size_of::<f16>());
             let mut steps = Steps::<f16>::new(room);
             steps.place(&boundary, [0; 3], tiling.tile);
             assert!(steps.values() <= room.values(), "{extents:?}");

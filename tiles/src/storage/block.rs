@@ -2,7 +2,7 @@
 //! Points of the next time step, in blocks whose sums stay in vector registers over all neighbours.
 //!
 //! A block is a few rows high: a vector of neighbours that was loaded once counts in the sums of all rows that
-//! reach it. The order of the neighbours in a sum is that of [`Runs`], wherever the point lies in a block, so
+//! reach it. The order of the neighbours in a sum is that of [`NeighbourRuns`], wherever the point lies in a block, so
 //! results do not depend on how a grid is cut.
 
 use fearless_simd::{Level, Simd, SimdBase, SimdFloat, SimdFrom};
@@ -11,7 +11,7 @@ use prefetch_index::prefetch_index;
 use super::{MOST_LANES, Storage};
 use crate::at_level;
 use crate::padded::CACHE_LINE;
-use crate::runs::Runs;
+use crate::runs::NeighbourRuns;
 
 /// Rows of a block.
 pub const ROWS: usize = 4;
@@ -29,9 +29,9 @@ macro_rules! unrolled {
 }
 
 /// What points are computed from.
-pub struct Source<'a, T: Storage> {
+pub struct BlockInput<'a, T: Storage> {
     /// Neighbours and their weights.
-    pub runs: &'a Runs<T::Sum>,
+    pub runs: &'a NeighbourRuns<T::Sum>,
     /// The planes that the stencil reaches, in their order.
     pub planes: &'a [&'a [T]],
     /// Distance between rows.
@@ -42,7 +42,7 @@ pub struct Source<'a, T: Storage> {
     pub ahead: usize,
 }
 
-impl<T: Storage> Source<'_, T> {
+impl<T: Storage> BlockInput<'_, T> {
     /// Computes rows of equal length, from the origin on. Its loops are compiled here, for all that call it.
     pub fn compute(&self, level: Level, rows: &mut [&mut [T]]) {
         at_level!(level, simd => self.compute_by(simd, rows));

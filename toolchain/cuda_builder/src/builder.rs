@@ -5,7 +5,7 @@
 use crate::arithmetic::Arithmetic;
 use crate::environment::{cargo, is_build_script};
 use crate::group::Group;
-use crate::kept::{self, Kept, Made};
+use crate::kept::{self, CachedPtx, PtxCache};
 use crate::sources::sources;
 use crate::stand_in::{Package, StandIn};
 use crate::{BuildError, Chip, Compiler, ptx, shared};
@@ -166,7 +166,7 @@ impl CudaBuilder {
         let package = Package::read(&krate)?;
         let inner = Inner { builder: &self, krate, folder, own, compiler, shares_core, package };
         let (mut texts, mut sources) = (Vec::new(), BTreeSet::new());
-        for Made { ptx, sources: of } in inner.all()? {
+        for CachedPtx { ptx, sources: of } in inner.all()? {
             texts.push(ptx);
             sources.extend(of);
         }
@@ -249,7 +249,7 @@ struct Missing {
 
 impl Inner<'_> {
     /// The PTX of each group, in their order.
-    fn all(&self) -> Result<Vec<Made>, BuildError> {
+    fn all(&self) -> Result<Vec<CachedPtx>, BuildError> {
         let groups = self.package.groups()?;
         let final_module = self.builder.final_module.as_ref();
         if final_module.is_some() && groups.len() > 1 {
@@ -259,8 +259,9 @@ impl Inner<'_> {
         // Of what is kept there is no module.
         let is_kept = final_module.is_none();
         let folder = self.builder.kept_in.clone().or_else(kept::folder).filter(|_| is_kept);
-        let kept = |group: &Group| Some(Kept::new(folder.as_ref()?, &self.krate, &self.key(group)));
-        let mut made: Vec<Option<Made>> =
+        let kept =
+            |group: &Group| Some(PtxCache::new(folder.as_ref()?, &self.krate, &self.key(group)));
+        let mut made: Vec<Option<CachedPtx>> =
             groups.iter().map(|group| kept(group).and_then(|kept| kept.find())).collect();
         let missing: Vec<usize> = (0..groups.len()).filter(|&at| made[at].is_none()).collect();
         if !missing.is_empty() {
@@ -380,7 +381,7 @@ impl Inner<'_> {
     }
 
     /// What a group has become.
-    fn made(&self, Missing { stand_in, assembly, .. }: &Missing) -> Result<Made, BuildError> {
+    fn made(&self, Missing { stand_in, assembly, .. }: &Missing) -> Result<CachedPtx, BuildError> {
         let missing = |_| BuildError::Missing { what: "PTX".into(), folder: self.folder.clone() };
         let ptx = std::fs::read_to_string(assembly).map_err(missing)?;
         if let Some(path) = &self.builder.final_module {
@@ -392,7 +393,7 @@ impl Inner<'_> {
         // The manifests of the packages in the crate's place are made of the crate's own.
         sources.retain(|source| !source.starts_with(&self.own));
         sources.insert(self.krate.join("Cargo.toml"));
-        Ok(Made { ptx, sources })
+        Ok(CachedPtx { ptx, sources })
     }
 }
 

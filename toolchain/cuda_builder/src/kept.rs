@@ -42,28 +42,28 @@ pub fn folder() -> Option<PathBuf> {
 }
 
 /// What is kept of a group of kernels.
-pub struct Kept {
+pub struct PtxCache {
     folder: PathBuf,
     krate: PathBuf,
 }
 
 /// PTX, and what it was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct CachedPtx {
     /// The PTX.
     pub ptx: String,
     /// Every source and manifest.
     pub sources: BTreeSet<PathBuf>,
 }
 
-impl Kept {
+impl PtxCache {
     /// In a folder, of a crate, what was made with all that a key tells.
     pub fn new(folder: &Path, krate: &Path, key: &str) -> Self {
         Self { folder: folder.join(hash(key.as_bytes())), krate: krate.to_owned() }
     }
 
     /// What was made of the sources as they are now.
-    pub fn find(&self) -> Option<Made> {
+    pub fn find(&self) -> Option<CachedPtx> {
         let mut hashes = BTreeMap::new();
         let entries = fs::read_dir(&self.folder).ok()?.flatten().map(|entry| entry.path());
         let lists = entries.filter(|path| path.extension().is_some_and(|it| it == "json"));
@@ -71,7 +71,7 @@ impl Kept {
     }
 
     /// An entry, if its sources are what they were.
-    fn read(&self, list: &Path, hashes: &mut BTreeMap<PathBuf, String>) -> Option<Made> {
+    fn read(&self, list: &Path, hashes: &mut BTreeMap<PathBuf, String>) -> Option<CachedPtx> {
         let known: Value = serde_json::from_slice(&fs::read(list).ok()?).ok()?;
         let mut sources = BTreeSet::new();
         for (path, hashed) in known.as_object()? {
@@ -90,15 +90,15 @@ impl Kept {
         // Which entry was used last decides which ones are dropped.
         let now = fs::FileTimes::new().set_modified(std::time::SystemTime::now());
         let _ = fs::File::options().append(true).open(list).and_then(|file| file.set_times(now));
-        Some(Made { ptx, sources })
+        Some(CachedPtx { ptx, sources })
     }
 
     /// Keeps what was made. Who cannot keep it compiles it again.
-    pub fn keep(&self, made: &Made) {
+    pub fn keep(&self, made: &CachedPtx) {
         let _ = self.try_keep(made);
     }
 
-    fn try_keep(&self, made: &Made) -> io::Result<()> {
+    fn try_keep(&self, made: &CachedPtx) -> io::Result<()> {
         let mut known = BTreeMap::new();
         for source in made.sources.iter().filter(|source| counts(source)) {
             known.insert(relative(source, &self.krate), hash(&fs::read(source)?));
@@ -201,20 +201,20 @@ mod tests {
         let cache = root.path().join("cache");
         let (one, sources) = checkout(root.path(), "one");
         let (other, others) = checkout(root.path(), "two/deep");
-        let made = Made { ptx: ".version 8.6".into(), sources };
-        let kept = Kept::new(&cache, &one, "sm_90");
+        let made = CachedPtx { ptx: ".version 8.6".into(), sources };
+        let kept = PtxCache::new(&cache, &one, "sm_90");
         assert_eq!(kept.find(), None);
         kept.keep(&made);
         assert_eq!(kept.find(), Some(made.clone()));
-        let there = Kept::new(&cache, &other, "sm_90");
-        assert_eq!(there.find(), Some(Made { sources: others, ..made.clone() }));
+        let there = PtxCache::new(&cache, &other, "sm_90");
+        assert_eq!(there.find(), Some(CachedPtx { sources: others, ..made.clone() }));
         // For another chip nothing was made.
-        assert_eq!(Kept::new(&cache, &one, "sm_80").find(), None);
+        assert_eq!(PtxCache::new(&cache, &one, "sm_80").find(), None);
         // A change of a source counts, also outside of the kernel crate, and so does its end.
         let helper = root.path().join("one/helper/src/lib.rs");
         fs::write(&helper, "// version 1").unwrap();
         assert_eq!(kept.find(), None);
-        let changed = Made { ptx: ".version 8.7".into(), ..made.clone() };
+        let changed = CachedPtx { ptx: ".version 8.7".into(), ..made.clone() };
         kept.keep(&changed);
         assert_eq!((kept.find(), there.find().map(|it| it.ptx)), (Some(changed), Some(made.ptx)));
         fs::remove_file(&helper).unwrap();
@@ -225,10 +225,10 @@ mod tests {
     fn what_was_used_longest_ago_goes() {
         let root = tempfile::tempdir().unwrap();
         let (krate, sources) = checkout(root.path(), "one");
-        let kept = Kept::new(&root.path().join("cache"), &krate, "sm_90");
+        let kept = PtxCache::new(&root.path().join("cache"), &krate, "sm_90");
         for version in 0..2 * MOST {
             fs::write(krate.join("src/lib.rs"), format!("// version {version}")).unwrap();
-            kept.keep(&Made { ptx: version.to_string(), sources: sources.clone() });
+            kept.keep(&CachedPtx { ptx: version.to_string(), sources: sources.clone() });
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         let found = |version: usize| {
@@ -243,8 +243,8 @@ mod tests {
     fn a_cut_file_is_no_entry() {
         let root = tempfile::tempdir().unwrap();
         let (krate, sources) = checkout(root.path(), "one");
-        let kept = Kept::new(&root.path().join("cache"), &krate, "sm_90");
-        kept.keep(&Made { ptx: "text ".repeat(1000), sources });
+        let kept = PtxCache::new(&root.path().join("cache"), &krate, "sm_90");
+        kept.keep(&CachedPtx { ptx: "text ".repeat(1000), sources });
         for entry in fs::read_dir(&kept.folder).unwrap() {
             let path = entry.unwrap().path();
             let whole = fs::read(&path).unwrap();

@@ -28,7 +28,7 @@ pub const A_WORDS: usize = 4;
 
 /// The type of a factor; sums are f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Factor {
+pub enum WarpgroupFactor {
     /// 16 bits, 11 of precision.
     F16,
     /// 16 bits, 8 of precision, the range of f32.
@@ -41,7 +41,7 @@ pub enum Factor {
     E5m2,
 }
 
-impl Factor {
+impl WarpgroupFactor {
     /// Bytes of an element.
     #[must_use]
     pub const fn bytes(self) -> usize {
@@ -60,7 +60,7 @@ impl Factor {
 }
 
 /// The name in PTX.
-impl fmt::Display for Factor {
+impl fmt::Display for WarpgroupFactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::F16 => "f16",
@@ -76,9 +76,9 @@ impl fmt::Display for Factor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WarpgroupMma {
     /// The type of A.
-    pub a: Factor,
+    pub a: WarpgroupFactor,
     /// The type of B: that of A, or the other one of 8 bits.
-    pub b: Factor,
+    pub b: WarpgroupFactor,
     /// Columns of B and D: a multiple of 8 up to 256.
     pub n: usize,
     /// Whether A has two values in every four columns (tf32: one in two), of which it keeps these.
@@ -269,8 +269,13 @@ mod tests {
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
-    const FACTORS: [Factor; 5] =
-        [Factor::F16, Factor::Bf16, Factor::Tf32, Factor::E4m3, Factor::E5m2];
+    const FACTORS: [WarpgroupFactor; 5] = [
+        WarpgroupFactor::F16,
+        WarpgroupFactor::Bf16,
+        WarpgroupFactor::Tf32,
+        WarpgroupFactor::E4m3,
+        WarpgroupFactor::E5m2,
+    ];
 
     fn shapes() -> impl Iterator<Item = WarpgroupMma> {
         let each = |a| [false, true].map(|sparse| WarpgroupMma { a, b: a, n: 24, sparse });
@@ -315,7 +320,8 @@ mod tests {
     #[test]
     fn a_warp_has_the_fragments_of_the_smaller_products() {
         use crate::fragment::{self, M16N8K32};
-        let mma = WarpgroupMma { a: Factor::F16, b: Factor::F16, n: 8, sparse: true };
+        let mma =
+            WarpgroupMma { a: WarpgroupFactor::F16, b: WarpgroupFactor::F16, n: 8, sparse: true };
         for lane in 0..32 {
             for w in 0..4 {
                 assert_eq!(mma.a(lane, w, 1), M16N8K32.a(lane, w, 1));

@@ -83,9 +83,9 @@ impl Communicator {
     ///
     /// # Safety
     /// `stream` is a live stream of the context that was current in [`Communicator::new`], or null, its default
-    /// stream. Until the stream has passed the exchange, all ranges are allocated on this rank's GPU, nobody writes
-    /// what is sent, nobody else reads or writes what is received into, and the ranges that are received into share
-    /// no byte with each other or with those sent. The counterpart of each message has as many bytes.
+    /// stream. Until the stream has passed the exchange, all ranges are allocated on this rank's GPU. Nobody writes
+    /// what is sent meanwhile, and nobody else reads or writes what is received into. The ranges that are received
+    /// into share no byte with each other or with those sent. The counterpart of each message has as many bytes.
     pub unsafe fn exchange(
         &self,
         sends: &[Message],

@@ -2,7 +2,7 @@
 //! A buffer of global memory: its bytes, which of them have been written, and their history.
 
 use crate::clock::Space;
-use crate::fault::{FaultKind, Place};
+use crate::fault::{FaultKind, MemoryBytes};
 use crate::shadow::Shadow;
 use crate::touched::Touched;
 use std::alloc::{self, Layout};
@@ -83,8 +83,8 @@ impl Allocation {
         }
     }
 
-    pub fn place(&self, offset: usize) -> Place {
-        Place::Global { buffer: self.name.clone(), offset: offset as i64 }
+    pub fn place(&self, offset: usize) -> MemoryBytes {
+        MemoryBytes::Global { buffer: self.name.clone(), offset: offset as i64 }
     }
 
     fn new_shadow(&self) -> Shadow {

@@ -2,16 +2,16 @@
 //! A block: its threads, its shared memory, its barriers and the copies under way.
 
 use crate::clock::{Agent, Clock, Knowledge, Space};
-use crate::config::{Config, LANES, Stats};
+use crate::config::{LANES, LaunchConfig, Stats};
 use crate::fault::{Fault, FaultKind};
 use crate::mbarrier::Barrier;
 use crate::memory::Memory;
 use crate::pending::{Arrival, Copy, OwnCopies, Store};
-use crate::products::{Part, Warpgroup};
+use crate::products::{LaneOperand, Warpgroup};
 use crate::shadow::{Event, Proxy};
 use crate::shared_memory::SharedMemory;
 use crate::site::Site;
-use crate::source::Source;
+use crate::source::SourceLine;
 use crate::statics::Static;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -22,20 +22,21 @@ use std::ops::Range;
 pub(crate) const OPERANDS: usize = 32;
 
 /// What a lane gives to a collective, in words; unused ones are 0.
-pub(crate) type Operands = [u32; OPERANDS];
+pub(crate) type LaneOperands = [u32; OPERANDS];
 
 /// What a lane gets from a collective, in words; unused ones are 0.
-pub(crate) type Results = [u32; 8];
+pub(crate) type LaneResults = [u32; 8];
 
 /// What each lane gets from a collective, or which one makes a mistake.
-pub(crate) type Outcome = Result<[Results; LANES], (usize, FaultKind)>;
+pub(crate) type CollectiveOutcome = Result<[LaneResults; LANES], (usize, FaultKind)>;
 
 /// Executes a collective of a warp. A mistake names the lane that makes it.
-pub(crate) type Run = fn(&mut Block<'_>, warp: usize, &[Operands; LANES]) -> Outcome;
+pub(crate) type RunCollective =
+    fn(&mut Block<'_>, warp: usize, &[LaneOperands; LANES]) -> CollectiveOutcome;
 
 /// Executes a collective of the lanes that a mask names.
 pub(crate) type MaskedRun =
-    fn(&mut Block<'_>, warp: usize, &[Operands; LANES], mask: u32) -> Outcome;
+    fn(&mut Block<'_>, warp: usize, &[LaneOperands; LANES], mask: u32) -> CollectiveOutcome;
 
 /// What a thread is doing.
 #[derive(Clone, Copy)]
@@ -65,15 +66,15 @@ pub(crate) struct Thread {
     pub state: State,
     pub clock: Clock,
     /// The last device function that it called.
-    pub location: Source,
+    pub location: SourceLine,
     /// What it gives to the collective that it waits for.
-    pub operands: Operands,
+    pub operands: LaneOperands,
     /// The lanes of its warp that execute that together, a bit each.
     pub mask: u32,
     /// Of the last collective.
-    pub results: Results,
+    pub results: LaneResults,
     /// What it gives to the product of its warpgroup that it waits for.
-    pub part: Option<Box<Part>>,
+    pub part: Option<Box<LaneOperand>>,
     /// Its `cp.async` copies.
     pub own_copies: Option<OwnCopies>,
     /// Its bulk copies to global memory as an agent, and how many groups it has committed.
@@ -89,7 +90,7 @@ pub(crate) struct Thread {
 }
 
 /// What the blocks of a launch have in common.
-pub(crate) struct Common {
+pub(crate) struct LaunchState {
     pub memory: Memory,
     pub random: ChaCha8Rng,
     pub stats: Stats,
@@ -97,7 +98,7 @@ pub(crate) struct Common {
 
 pub(crate) struct Block<'a> {
     pub kernel: &'a str,
-    pub config: Config,
+    pub config: LaunchConfig,
     pub index: u32,
     pub threads: Vec<Thread>,
     pub shared: SharedMemory,
@@ -148,10 +149,10 @@ impl<'a> Block<'a> {
     /// A block before its first turn; `place` is the launch's.
     pub fn new(
         kernel: &'a str,
-        config: Config,
+        config: LaunchConfig,
         statics: &[Range<u32>],
         index: u32,
-        place: Source,
+        place: SourceLine,
     ) -> Self {
         let thread = |agent| {
             let mut clock = Clock::default();
@@ -204,7 +205,7 @@ impl<'a> Block<'a> {
     }
 
     /// Takes what the blocks of a launch have in common, or gives it back.
-    pub fn exchange(&mut self, common: &mut Common) {
+    pub fn exchange(&mut self, common: &mut LaunchState) {
         std::mem::swap(&mut self.memory, &mut common.memory);
         std::mem::swap(&mut self.random, &mut common.random);
         std::mem::swap(&mut self.stats, &mut common.stats);
@@ -310,7 +311,7 @@ impl<'a> Block<'a> {
     pub fn run_collective(
         &mut self,
         thread: usize,
-        run: impl FnOnce(&mut Self, usize, &[Operands; LANES], u32) -> Outcome,
+        run: impl FnOnce(&mut Self, usize, &[LaneOperands; LANES], u32) -> CollectiveOutcome,
     ) {
         let (warp, mask) = (thread / LANES, self.threads[thread].mask);
         if self.fault.is_some() || self.arrived[warp] & mask != mask {

@@ -8,7 +8,7 @@ pub(crate) const LANES: usize = 32;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct LaunchConfig {
     /// Blocks of the grid; along x, if it has several dimensions.
     pub blocks: u32,
     /// Blocks along y and z.
@@ -34,7 +34,7 @@ pub struct Config {
 
 /// A block of one warp, without shared memory, with as many registers as every block finds; it starts when the
 /// launch before has ended.
-impl Default for Config {
+impl Default for LaunchConfig {
     fn default() -> Self {
         let threads = LANES as u32;
         Self {
@@ -52,7 +52,7 @@ impl Default for Config {
     }
 }
 
-impl Config {
+impl LaunchConfig {
     /// All blocks of the grid, as many as fit in the number.
     pub(crate) fn blocks_of_grid(&self) -> u32 {
         let [y, z] = self.blocks_yz;

@@ -8,7 +8,7 @@ use crate::lane::{when, with};
 use crate::pending::{Arrival, Copy, LATENCY, OwnCopies, Signal};
 use crate::shadow::{Event, Proxy};
 pub use crate::store::{bulk_store, commit_stores, fence_global, fence_shared, wait_stores_read};
-use crate::tensor_map::{Run, Swizzle, swizzled};
+use crate::tensor_map::{ByteRun, Swizzle, swizzled};
 use rand::RngExt;
 
 impl Block<'_> {
@@ -17,7 +17,7 @@ impl Block<'_> {
         thread: usize,
         to: u32,
         bytes: u32,
-        runs: Vec<Run>,
+        runs: Vec<ByteRun>,
         signal: Signal,
     ) -> Result<(), FaultKind> {
         let (agent, epoch, proxy) = match signal {
@@ -127,8 +127,8 @@ impl Block<'_> {
     }
 }
 
-fn run(from: *const u8, bytes: u32) -> Vec<Run> {
-    vec![Run { bytes: 0..bytes as usize, source: Some(from as usize) }]
+fn run(from: *const u8, bytes: u32) -> Vec<ByteRun> {
+    vec![ByteRun { bytes: 0..bytes as usize, source: Some(from as usize) }]
 }
 
 /// `cp.async.cg.shared.global 16`.

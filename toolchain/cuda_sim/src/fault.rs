@@ -37,7 +37,7 @@ impl fmt::Display for Fault {
 
 /// Bytes of a memory.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum MemoryBytes {
     /// Offset in the block's shared memory.
     Shared(u32),
     /// Offset in a buffer of global memory; negative before its start.
@@ -49,7 +49,7 @@ pub enum Place {
     },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MemoryBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shared(offset) => write!(f, "byte {offset} of shared memory"),
@@ -87,7 +87,7 @@ pub enum FaultKind {
         /// How many bytes.
         bytes: usize,
         /// Where.
-        place: Place,
+        place: MemoryBytes,
         /// Bytes of that memory.
         size: usize,
     },
@@ -111,10 +111,10 @@ pub enum FaultKind {
     },
     /// A write to a buffer that the launch declared an input.
     #[error("write to {0}, which is an input of this launch")]
-    ReadOnly(Place),
+    ReadOnly(MemoryBytes),
     /// A read of bytes that nobody has written.
     #[error("unwritten: read of {0}, which nothing has written yet")]
-    Unwritten(Place),
+    Unwritten(MemoryBytes),
     /// Two accesses that no barrier orders.
     #[error(
         "data race: no barrier orders this {access} of {place} after the {other_access} by {other}"
@@ -123,7 +123,7 @@ pub enum FaultKind {
         /// What this access does.
         access: Access,
         /// Where they meet.
-        place: Place,
+        place: MemoryBytes,
         /// What the other one does.
         other_access: Access,
         /// Who does it, and in which line.
@@ -137,7 +137,7 @@ pub enum FaultKind {
         /// What this access does.
         access: Access,
         /// Where.
-        place: Place,
+        place: MemoryBytes,
         /// Who issued the copy.
         copy: Site,
     },
@@ -150,7 +150,7 @@ pub enum FaultKind {
         /// What the copy does there.
         access: Access,
         /// Where they meet.
-        place: Place,
+        place: MemoryBytes,
         /// Who wrote, and in which line.
         other: Site,
         /// The function that fences.
@@ -276,7 +276,7 @@ pub enum FaultKind {
     #[error(
         "missing wait: the launch before may still use {0}, because launches of this kernel overlap; call wait_for_previous first"
     )]
-    NoWaitForPrevious(Place),
+    NoWaitForPrevious(MemoryBytes),
     /// The next launch may start before the launch before has ended.
     #[error(
         "early start: the next launch would start while the launch before may still run; call wait_for_previous before start_next"
@@ -291,7 +291,7 @@ pub enum FaultKind {
     #[error(
         "mixed access: the launch uses {0} as a counter; access it by add_release and wait_at_least only"
     )]
-    Counter(Place),
+    Counter(MemoryBytes),
     /// Metadata that `ordered_metadata` forbids.
     #[error(transparent)]
     Unordered(#[from] Unordered),
@@ -327,7 +327,7 @@ pub enum FaultKind {
     Refused(#[from] Refusal),
     /// A thread that goes on and on.
     #[error(
-        "endless: this thread has taken more than {0} steps; let the launch allow more (`Config::steps`) if it needs them"
+        "endless: this thread has taken more than {0} steps; let the launch allow more (`LaunchConfig::steps`) if it needs them"
     )]
     Endless(u64),
     /// A shuffle from a lane that no warp has, or that is as far away.
@@ -339,7 +339,7 @@ pub enum FaultKind {
     )]
     Trampled {
         /// Where.
-        place: Place,
+        place: MemoryBytes,
         /// Bytes of the buffer.
         size: usize,
     },

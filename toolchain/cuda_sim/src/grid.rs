@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Neighbouring launches. Here each runs by itself; but one that may have started before the launch before
-//! has ended ([`crate::Config::overlapping`]) has to wait for that one before it accesses what that one
+//! has ended ([`crate::LaunchConfig::overlapping`]) has to wait for that one before it accesses what that one
 //! accesses, unless both only read. What that one did access is known; where it is not, as of the first
 //! launch, a kernel that lets the next one start must have waited before it accesses anything that kernels
 //! write.

@@ -3,7 +3,7 @@
 
 use crate::allocation::GUARD;
 use crate::buffer::Buffer;
-use crate::fault::{FaultKind, Place};
+use crate::fault::{FaultKind, MemoryBytes};
 use crate::memory::Memory;
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -73,7 +73,7 @@ impl Memory {
     pub(crate) fn trampled(&self) -> Option<FaultKind> {
         let found = self.allocations.values().find_map(|it| Some((it, it.trampled()?)));
         let (allocation, offset) = found?;
-        let place = Place::Global { buffer: allocation.name.clone(), offset };
+        let place = MemoryBytes::Global { buffer: allocation.name.clone(), offset };
         Some(FaultKind::Trampled { place, size: allocation.len })
     }
 }

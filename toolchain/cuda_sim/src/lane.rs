@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What connects the kernel's code, which runs on a lane's own stack, to its block.
 
-use crate::block::{Block, MaskedRun, Operands, Outcome, Results, Run, State};
+use crate::block::{
+    Block, CollectiveOutcome, LaneOperands, LaneResults, MaskedRun, RunCollective, State,
+};
 use crate::config::LANES;
 use crate::fault::FaultKind;
-use crate::source::Source;
+use crate::source::SourceLine;
 use crate::stack::check_depth;
 use corosensei::Yielder;
 use rand::RngExt;
@@ -75,13 +77,13 @@ fn running<T>(use_it: impl FnOnce(&Running<'_>) -> T) -> T {
 /// Does something as the running thread. A mistake ends the launch: this thread never goes on.
 #[track_caller]
 pub(crate) fn with<T>(act: impl FnMut(&mut Block<'_>, usize) -> Result<T, FaultKind>) -> T {
-    with_at(Source::present(), act)
+    with_at(SourceLine::present(), act)
 }
 
 /// Does something as the running thread in this line.
 #[track_caller]
 fn with_at<T>(
-    location: Source,
+    location: SourceLine,
     mut act: impl FnMut(&mut Block<'_>, usize) -> Result<T, FaultKind>,
 ) -> T {
     running(|running| {
@@ -112,7 +114,7 @@ fn with_at<T>(
 pub(crate) fn when<T>(
     mut act: impl FnMut(&mut Block<'_>, usize) -> Result<Option<T>, FaultKind>,
 ) -> T {
-    let location = Source::present();
+    let location = SourceLine::present();
     loop {
         if let Some(done) = with_at(location, &mut act) {
             return done;
@@ -134,7 +136,11 @@ pub(crate) fn give_way() {
 
 /// Executes a warp's collective as soon as all lanes have arrived.
 #[track_caller]
-pub(crate) fn collective(operation: &'static str, operands: Operands, run: Run) -> Results {
+pub(crate) fn collective(
+    operation: &'static str,
+    operands: LaneOperands,
+    run: RunCollective,
+) -> LaneResults {
     let whole = |block: &mut Block<'_>, thread: usize| {
         let lanes = block.lanes(thread / LANES);
         // Shuffles and barriers leave out lanes that are not there; all else is defined for 32.
@@ -151,9 +157,9 @@ pub(crate) fn collective(operation: &'static str, operands: Operands, run: Run) 
 pub(crate) fn masked(
     operation: &'static str,
     mask: u32,
-    operands: Operands,
+    operands: LaneOperands,
     run: MaskedRun,
-) -> Results {
+) -> LaneResults {
     let named = |block: &mut Block<'_>, thread: usize| {
         let lane = thread % LANES;
         if mask >> lane & 1 == 0 {
@@ -168,10 +174,10 @@ pub(crate) fn masked(
 #[track_caller]
 fn together(
     operation: &'static str,
-    operands: Operands,
+    operands: LaneOperands,
     mask: impl Fn(&mut Block<'_>, usize) -> Result<u32, FaultKind>,
-    run: impl Fn(&mut Block<'_>, usize, &[Operands; LANES], u32) -> Outcome,
-) -> Results {
+    run: impl Fn(&mut Block<'_>, usize, &[LaneOperands; LANES], u32) -> CollectiveOutcome,
+) -> LaneResults {
     let mut arrived = false;
     when(|block, thread| {
         if !arrived {

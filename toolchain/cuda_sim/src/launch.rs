@@ -2,13 +2,13 @@
 //! Running a grid: blocks one after the other, or in turns where they wait for each other; the lanes of
 //! a block as coroutines.
 
-use crate::block::{Block, Common, State};
-use crate::config::{Config, LANES, Stats};
+use crate::block::{Block, LaunchState, State};
+use crate::config::{LANES, LaunchConfig, Stats};
 use crate::fault::{Fault, FaultKind};
 use crate::lane::Running;
 use crate::memory::Memory;
 use crate::site::Site;
-use crate::source::Source;
+use crate::source::SourceLine;
 use crate::stack::{LaneStack, Watch};
 use corosensei::{Coroutine, CoroutineResult};
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -48,7 +48,7 @@ pub fn only_blocks<T>(range: Range<u32>, run: impl FnOnce() -> T) -> T {
 #[track_caller]
 pub fn launch(
     name: &str,
-    config: Config,
+    config: LaunchConfig,
     memory: &mut Memory,
     kernel: impl Fn(),
 ) -> Result<Stats, Fault> {
@@ -59,28 +59,29 @@ pub fn launch(
 #[track_caller]
 pub(crate) fn launch_with(
     name: &str,
-    config: Config,
+    config: LaunchConfig,
     statics: &[Range<u32>],
     memory: &mut Memory,
     kernel: impl Fn(),
 ) -> Result<Stats, Fault> {
-    let Config { seed, .. } = config;
+    let LaunchConfig { seed, .. } = config;
     if let Err(refusal) = memory.check_launch(name, &config) {
-        let site = Site { block: 0, warp: 0, lane: 0, location: Source::present() };
+        let site = Site { block: 0, warp: 0, lane: 0, location: SourceLine::present() };
         return Err(Fault { kernel: name.into(), site, kind: refusal.into() });
     }
     let random = ChaCha8Rng::seed_from_u64(seed);
-    let mut common = Common { memory: std::mem::take(memory), random, stats: Stats::default() };
-    Source::set(None);
-    let result = run_blocks(name, config, statics, &mut common, &kernel, Source::present());
-    Source::set(None);
+    let mut common =
+        LaunchState { memory: std::mem::take(memory), random, stats: Stats::default() };
+    SourceLine::set(None);
+    let result = run_blocks(name, config, statics, &mut common, &kernel, SourceLine::present());
+    SourceLine::set(None);
     *memory = common.memory;
     result?;
     if let Some(suspect) = memory.suspect.take() {
         return Err(suspect);
     }
     if let Some(kind) = memory.trampled() {
-        let site = Site { block: 0, warp: 0, lane: 0, location: Source::present() };
+        let site = Site { block: 0, warp: 0, lane: 0, location: SourceLine::present() };
         return Err(Fault { kernel: name.into(), site, kind });
     }
     Ok(common.stats)
@@ -89,11 +90,11 @@ pub(crate) fn launch_with(
 /// Runs all blocks to their ends. A block starts when those before it have ended or paused.
 fn run_blocks(
     name: &str,
-    config: Config,
+    config: LaunchConfig,
     statics: &[Range<u32>],
-    common: &mut Common,
+    common: &mut LaunchState,
     kernel: &impl Fn(),
-    place: Source,
+    place: SourceLine,
 ) -> Result<(), Fault> {
     let (first, end) = ONLY.get().unwrap_or((0, u32::MAX));
     let mut order: Vec<u32> = (first..end.min(config.blocks_of_grid())).collect();
@@ -121,7 +122,7 @@ fn run_blocks(
             },
         };
         match block.run(common)? {
-            Turn::Ended => {
+            TurnEnd::Ended => {
                 has_waited |= block.running.block.borrow().has_waited();
                 let is_last = started.is_empty() && to_start.peek().is_none();
                 if is_last && !has_waited {
@@ -129,13 +130,13 @@ fn run_blocks(
                 }
                 stacks.extend(block.into_stacks());
             }
-            Turn::Paused => started.push(block),
+            TurnEnd::Paused => started.push(block),
         }
     }
 }
 
 /// How a block's turn ends.
-enum Turn {
+enum TurnEnd {
     Ended,
     /// No thread can go on before another block does, or others may go on first.
     Paused,
@@ -174,7 +175,7 @@ impl<'a> Started<'a> {
     }
 
     /// Whether some thread can go on.
-    fn can_go_on(&self, common: &mut Common) -> bool {
+    fn can_go_on(&self, common: &mut LaunchState) -> bool {
         let mut block = self.running.block.borrow_mut();
         block.exchange(common);
         block.wake_counting();
@@ -182,7 +183,7 @@ impl<'a> Started<'a> {
         block.is_ready()
     }
 
-    fn run(&mut self, common: &mut Common) -> Result<Turn, Fault> {
+    fn run(&mut self, common: &mut LaunchState) -> Result<TurnEnd, Fault> {
         let Self { lanes, watches, running } = self;
         running.block.borrow_mut().exchange(common);
         let turn = running.enter(|| schedule(running, lanes, watches));
@@ -192,7 +193,7 @@ impl<'a> Started<'a> {
     }
 
     /// The mistake of blocks of which none can go on.
-    fn deadlock(self, common: &mut Common) -> Fault {
+    fn deadlock(self, common: &mut LaunchState) -> Fault {
         let mut block = self.running.block.borrow_mut();
         block.exchange(common);
         block.deadlock();
@@ -213,7 +214,7 @@ impl<'a> Started<'a> {
 }
 
 /// Resumes warp after warp until all lanes have returned or wait for counters, or one makes a mistake.
-fn schedule(running: &Running<'_>, lanes: &mut [Lane], watches: &[Watch]) -> Turn {
+fn schedule(running: &Running<'_>, lanes: &mut [Lane], watches: &[Watch]) -> TurnEnd {
     loop {
         let Some((warp, mut ready)) = next_warp(&mut running.block.borrow_mut()) else { break };
         while ready != 0 {
@@ -235,15 +236,15 @@ fn schedule(running: &Running<'_>, lanes: &mut [Lane], watches: &[Watch]) -> Tur
                 Err(panic) => block.fail(thread, FaultKind::Panic(message(&*panic))),
             }
             if block.fault.is_some() {
-                return Turn::Ended;
+                return TurnEnd::Ended;
             }
         }
         let mut block = running.block.borrow_mut();
         if std::mem::take(&mut block.preempted) && block.is_ready() {
-            return Turn::Paused;
+            return TurnEnd::Paused;
         }
     }
-    if running.block.borrow().is_counting() { Turn::Paused } else { Turn::Ended }
+    if running.block.borrow().is_counting() { TurnEnd::Paused } else { TurnEnd::Ended }
 }
 
 /// Chooses a warp that can go on, and which of its lanes; none at the end, after a mistake, or where

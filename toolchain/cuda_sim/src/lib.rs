@@ -7,9 +7,10 @@
 //! Blocks run one after the other, in an order that the seed shuffles; those that wait for each other,
 //! through counters in global memory, take turns.
 //!
-//! Warp collectives other than [`warp::sync`] bring lanes together but order no memory accesses, the
-//! data of an asynchronous copy may be used only after a wait for its completion, and a copy engine sees
-//! what ordinary instructions wrote only after a proxy fence: that is what the ISA promises.
+//! The emulator promises what the ISA promises. Warp collectives other than [`warp::sync`] bring
+//! lanes together but order no memory accesses. The data of an asynchronous copy may be used only
+//! after a wait for its completion. A copy engine sees what ordinary instructions wrote only after
+//! a proxy fence.
 //! [`FaultKind`] lists the mistakes. [`OnChip`] chooses an older chip, which lacks some instructions. What
 //! the driver would not launch ([`Refusal`]) does not run here either.
 //!
@@ -76,9 +77,9 @@ pub mod wgmma;
 
 pub use buffer::Buffer;
 pub use chip::OnChip;
-pub use config::{Config, Stats};
+pub use config::{LaunchConfig, Stats};
 pub use cuda_chip::Chip;
-pub use fault::{Access, Fault, FaultKind, Place};
+pub use fault::{Access, Fault, FaultKind, MemoryBytes};
 pub use launch::{launch, only_blocks};
 pub use limits::{enter, resident_blocks};
 pub use memory::Memory;
@@ -87,5 +88,5 @@ pub use ptx::{Misread, Module};
 pub use refusal::Refusal;
 pub use shared::static_shared;
 pub use site::Site;
-pub use source::Source;
+pub use source::SourceLine;
 pub use tensor_map::{Swizzle, TensorMap, TensorMapError};

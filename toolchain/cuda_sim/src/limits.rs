@@ -3,7 +3,7 @@
 
 use crate::block::Block;
 use crate::chip::OnChip as _;
-use crate::config::Config;
+use crate::config::LaunchConfig;
 use crate::fault::FaultKind;
 use crate::lane::with;
 use crate::memory::Memory;
@@ -61,8 +61,9 @@ impl Memory {
     }
 
     /// Refuses a launch that the driver would refuse without looking at the kernel.
-    pub(crate) fn check_launch(&self, kernel: &str, config: &Config) -> Result<(), Refusal> {
-        let &Config { shared_bytes: bytes, blocks_yz, threads_yz: [_, threads_z], .. } = config;
+    pub(crate) fn check_launch(&self, kernel: &str, config: &LaunchConfig) -> Result<(), Refusal> {
+        let &LaunchConfig { shared_bytes: bytes, blocks_yz, threads_yz: [_, threads_z], .. } =
+            config;
         let (blocks, threads) = (config.blocks_of_grid(), config.threads_of_block());
         let chip = Chip::current();
         if !(1..=MOST_BLOCKS).contains(&blocks) {
@@ -92,11 +93,11 @@ impl Memory {
 /// Refuses a launch of a kernel that states how many registers its threads may have, if not as many as all
 /// others, and what its parameters take.
 pub(crate) fn check_kernel(
-    config: &Config,
+    config: &LaunchConfig,
     registers: Option<u32>,
     parameter_bytes: usize,
 ) -> Result<(), Refusal> {
-    let &Config { shared_bytes, cooperative, .. } = config;
+    let &LaunchConfig { shared_bytes, cooperative, .. } = config;
     let (blocks, threads) = (config.blocks_of_grid(), config.threads_of_block());
     let registers = registers.unwrap_or(config.registers);
     let most = threads_with(registers);

@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::chip::OnChip as _;
 use crate::clock::{Clock, Knowledge, forget};
 use crate::counter::Counter;
-use crate::fault::{Access, Fault, FaultKind, Place};
+use crate::fault::{Access, Fault, FaultKind, MemoryBytes};
 use crate::shadow::Event;
 use crate::tensor_map::{TensorMap, TensorMapError};
 use bytemuck::{NoUninit, Pod};
@@ -188,7 +188,7 @@ impl Memory {
         let value = match self.allocation(address) {
             Some(buffer) => {
                 let offset = address as i64 - buffer.start() as i64;
-                Place::Global { buffer: buffer.name.clone(), offset }.to_string()
+                MemoryBytes::Global { buffer: buffer.name.clone(), offset }.to_string()
             }
             None => format!("{address:#x}"),
         };
@@ -331,10 +331,10 @@ impl Memory {
     }
 
     /// The place of an address in a buffer that kernels may write.
-    pub(crate) fn writable_place(&self, address: usize) -> Option<Place> {
+    pub(crate) fn writable_place(&self, address: usize) -> Option<MemoryBytes> {
         let allocation = self.allocation(address).filter(|allocation| allocation.writable)?;
         let offset = address as i64 - allocation.start() as i64;
-        Some(Place::Global { buffer: allocation.name.clone(), offset })
+        Some(MemoryBytes::Global { buffer: allocation.name.clone(), offset })
     }
 
     /// The buffer that holds, or nearly holds, this address.
@@ -356,7 +356,7 @@ impl Memory {
         match usize::try_from(offset) {
             Ok(start) if start + bytes <= allocation.len => Ok((allocation, start..start + bytes)),
             _ => {
-                let place = Place::Global { buffer: allocation.name.clone(), offset };
+                let place = MemoryBytes::Global { buffer: allocation.name.clone(), offset };
                 Err(FaultKind::OutOfBounds { access, bytes, place, size: allocation.len })
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Matrix multiply-accumulate, sparse and dense, as [`cuda_mma::emulate`] defines it.
 
-use crate::block::{OPERANDS, Operands, Results};
+use crate::block::{LaneOperands, LaneResults, OPERANDS};
 use crate::config::LANES;
 use crate::fault::FaultKind;
 use crate::lane::{collective, with};
@@ -86,7 +86,7 @@ pub fn m8n8k4_f64(a: f64, b: f64, c: [f64; 2]) -> [f64; 2] {
 }
 
 /// One lane's operands.
-fn pack(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> Operands {
+fn pack(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> LaneOperands {
     let mut operands = [0; OPERANDS];
     operands[..4].copy_from_slice(&a);
     operands[4..8].copy_from_slice(&b);
@@ -96,15 +96,15 @@ fn pack(a: [u32; 4], metadata: u32, b: [u32; 4], c: [f32; 4]) -> Operands {
 }
 
 /// One lane's D.
-fn sums([d0, d1, d2, d3, ..]: Results) -> [f32; 4] {
+fn sums([d0, d1, d2, d3, ..]: LaneResults) -> [f32; 4] {
     [d0, d1, d2, d3].map(f32::from_bits)
 }
 
 /// The deepest shape of a type, selector 0, with the operands that [`pack`] packed.
 fn multiply(
     element: Element,
-    words: &[Operands; LANES],
-) -> Result<[Results; LANES], (usize, FaultKind)> {
+    words: &[LaneOperands; LANES],
+) -> Result<[LaneResults; LANES], (usize, FaultKind)> {
     let four = |first: usize| words.map(|words| array::from_fn(|i| words[first + i]));
     let c = four(8).map(|c: [u32; 4]| c.map(f32::from_bits));
     let metadata = words.map(|words| words[12]);
@@ -120,13 +120,13 @@ fn multiply(
 }
 
 /// One lane's operands of a dense product.
-fn pack_dense(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> Operands {
+fn pack_dense(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> LaneOperands {
     let [b0, b1] = b;
     pack(a, 0, [b0, b1, 0, 0], c)
 }
 
 /// A dense product of the operands that [`pack_dense`] packed.
-fn multiply_dense(mma: DenseMma, words: &[Operands; LANES]) -> [Results; LANES] {
+fn multiply_dense(mma: DenseMma, words: &[LaneOperands; LANES]) -> [LaneResults; LANES] {
     let a = words.map(|words| array::from_fn(|i| words[i]));
     let b = words.map(|words| array::from_fn(|i| words[4 + i]));
     let c = words.map(|words| array::from_fn(|i| f32::from_bits(words[8 + i])));
@@ -138,7 +138,7 @@ fn multiply_dense(mma: DenseMma, words: &[Operands; LANES]) -> [Results; LANES] 
 }
 
 /// One lane's operands of a product of f64, each number in two words, the lower one first.
-fn pack_f64(a: &[f64], b: &[f64], c: &[f64]) -> Operands {
+fn pack_f64(a: &[f64], b: &[f64], c: &[f64]) -> LaneOperands {
     let mut operands = [0; OPERANDS];
     let numbers = a.iter().chain(b).chain(c);
     for (words, number) in operands.chunks_exact_mut(2).zip(numbers) {
@@ -159,15 +159,15 @@ fn number(words: &[u32], index: usize) -> f64 {
 }
 
 /// One lane's D of a product of f64.
-fn numbers<const C: usize>(results: Results) -> [f64; C] {
+fn numbers<const C: usize>(results: LaneResults) -> [f64; C] {
     array::from_fn(|i| number(&results, i))
 }
 
 /// A product of the operands that [`pack_f64`] packed.
 fn multiply_f64<const A: usize, const B: usize, const C: usize>(
     mma: DenseMma,
-    words: &[Operands; LANES],
-) -> [Results; LANES] {
+    words: &[LaneOperands; LANES],
+) -> [LaneResults; LANES] {
     let a = words.map(|words| array::from_fn(|i| number(&words, i)));
     let b = words.map(|words| array::from_fn(|i| number(&words, A + i)));
     let c = words.map(|words| array::from_fn(|i| number(&words, A + B + i)));

@@ -3,7 +3,7 @@
 
 use crate::clock::Agent;
 use crate::site::Site;
-use crate::tensor_map::Run;
+use crate::tensor_map::ByteRun;
 
 /// The most turns of the scheduler that a copy takes.
 pub(crate) const LATENCY: u64 = 64;
@@ -45,7 +45,7 @@ pub(crate) struct Copy {
     pub site: Site,
     pub to: u32,
     pub bytes: u32,
-    pub runs: Vec<Run>,
+    pub runs: Vec<ByteRun>,
     pub signal: Signal,
 }
 

@@ -13,7 +13,7 @@ pub(crate) const WARPS: usize = 4;
 
 /// Where A comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Left {
+pub enum OperandA {
     /// Shared memory.
     Shared(Descriptor),
     /// Registers: the words of this lane.
@@ -22,31 +22,31 @@ pub enum Left {
 
 /// What a lane gives to a product.
 #[derive(Clone)]
-pub(crate) struct Part {
+pub(crate) struct LaneOperand {
     pub mma: WarpgroupMma,
-    pub left: Left,
+    pub left: OperandA,
     pub right: Descriptor,
     pub metadata: u32,
     pub selector: u32,
     pub sums: Vec<f32>,
 }
 
-impl Part {
+impl LaneOperand {
     /// What is the same in all lanes.
     pub fn common(&self) -> (WarpgroupMma, Option<Descriptor>, Descriptor, u32) {
         let left = match self.left {
-            Left::Shared(tile) => Some(tile),
-            Left::Registers(_) => None,
+            OperandA::Shared(tile) => Some(tile),
+            OperandA::Registers(_) => None,
         };
         (self.mma, left, self.right, self.selector)
     }
 }
 
 /// One product.
-pub(crate) struct Product {
+pub(crate) struct WarpgroupProduct {
     pub mma: WarpgroupMma,
     /// Of the lanes of the warps that have issued it, until it is executed.
-    pub parts: Vec<Option<Part>>,
+    pub parts: Vec<Option<LaneOperand>>,
     pub issued: usize,
     pub group: u32,
     pub site: Site,
@@ -72,7 +72,7 @@ pub(crate) struct Warp {
 /// A warpgroup's products, and what its warps have done.
 pub(crate) struct Warpgroup {
     pub agent: Agent,
-    pub products: Vec<Product>,
+    pub products: Vec<WarpgroupProduct>,
     pub warps: [Warp; WARPS],
 }
 
@@ -105,7 +105,7 @@ impl Warpgroup {
     }
 
     /// Reports registers that a product may not take in a warp.
-    pub fn check_registers(&self, warp: usize, part: &Part) -> Result<(), ProductFault> {
+    pub fn check_registers(&self, warp: usize, part: &LaneOperand) -> Result<(), ProductFault> {
         let is_fenced = self.warps[warp].fenced;
         let marks: Vec<_> = part.sums.iter().map(|&sum| self.find(sum)).collect();
         match marks.iter().flatten().next() {
@@ -120,7 +120,7 @@ impl Warpgroup {
                 }
             }
         }
-        if matches!(part.left, Left::Registers(_)) && !is_fenced {
+        if matches!(part.left, OperandA::Registers(_)) && !is_fenced {
             return Err(ProductFault::NoFence);
         }
         Ok(())

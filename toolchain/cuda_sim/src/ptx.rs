@@ -5,13 +5,13 @@
 mod instructions;
 mod machine;
 
-use crate::config::{Config, Stats};
+use crate::config::{LaunchConfig, Stats};
 use crate::fault::Fault;
 use crate::launch::launch_with;
 use crate::limits::check_kernel;
 use crate::memory::Memory;
 use crate::site::Site;
-use crate::source::Source;
+use crate::source::SourceLine;
 use cuda_kernel::{AnyCall, Entry, Kernel};
 use machine::Lane;
 pub use ptx_sim::Misread;
@@ -40,7 +40,7 @@ const GAP: u32 = 256;
 pub struct Module {
     program: ptx_sim::Module,
     /// By the numbers that instructions have for them.
-    sources: Vec<Option<Source>>,
+    sources: Vec<Option<SourceLine>>,
     /// Another one for each module.
     number: usize,
 }
@@ -55,7 +55,7 @@ impl Module {
         let program = ptx_sim::Module::read(ptx)?;
         let source = |number: u32| {
             let (file, line, column) = program.line(number)?;
-            Some(Source::named(file, line, column))
+            Some(SourceLine::named(file, line, column))
         };
         let sources = (0..program.lines() as u32).map(source).collect();
         Ok(Self { program, sources, number: COUNT.fetch_add(1, Ordering::Relaxed) })
@@ -82,7 +82,7 @@ impl Module {
     #[track_caller]
     pub fn launch<K: Kernel>(
         &self,
-        config: Config,
+        config: LaunchConfig,
         memory: &mut Memory,
         parameters: K::Parameters,
     ) -> Result<Stats, Fault> {
@@ -100,7 +100,7 @@ impl Module {
     pub fn launch_call(
         &self,
         call: &impl AnyCall,
-        config: Config,
+        config: LaunchConfig,
         memory: &mut Memory,
     ) -> Result<Stats, Fault> {
         let name = call.name();
@@ -109,7 +109,7 @@ impl Module {
         };
         let parameters = self.parameters(call, kernel);
         if let Err(refusal) = check_kernel(&config, call.registers(), parameters.len()) {
-            let site = Site { block: 0, warp: 0, lane: 0, location: Source::present() };
+            let site = Site { block: 0, warp: 0, lane: 0, location: SourceLine::present() };
             return Err(Fault { kernel: name.into(), site, kind: refusal.into() });
         }
         let statics = self.statics(&config);
@@ -145,7 +145,7 @@ impl Module {
     }
 
     /// Where each static variable of shared memory is; dynamic shared memory is at 0.
-    fn statics(&self, config: &Config) -> Vec<Range<u32>> {
+    fn statics(&self, config: &LaunchConfig) -> Vec<Range<u32>> {
         let mut end = config.shared_bytes;
         let place = |variable: &ptx_sim::Variable| {
             if variable.is_dynamic {

@@ -2,7 +2,7 @@
 //! Who last wrote and who since read each piece of a memory: finds accesses that nothing orders.
 
 use crate::clock::{Agent, Clock, Space};
-use crate::fault::{Access, FaultKind, Place};
+use crate::fault::{Access, FaultKind, MemoryBytes};
 use crate::site::Site;
 use crate::touched::{Mark, Touched, granules};
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ pub struct Conflict {
 
 impl Conflict {
     /// The report of the later access; `place` says where an offset is.
-    pub fn into_fault(self, access: Access, place: impl FnOnce(usize) -> Place) -> FaultKind {
+    pub fn into_fault(self, access: Access, place: impl FnOnce(usize) -> MemoryBytes) -> FaultKind {
         let (place, other) = (place(self.offset), self.other.site);
         if let Some(space) = self.unfenced {
             let fence = match space {
@@ -99,21 +99,21 @@ pub struct Shadow {
     /// Cells name events by their index plus 1.
     events: Vec<Event>,
     /// Readers of the cells that have more than one; cells name them by their index plus 1.
-    crowds: Vec<Crowd>,
+    crowds: Vec<GranuleReaders>,
     /// Atomic writes of granules since the last ordinary one.
-    atomics: BTreeMap<usize, Crowd>,
+    atomics: BTreeMap<usize, GranuleReaders>,
 }
 
 /// Reads of a granule since the last write.
 #[derive(Clone, Debug, Default)]
-struct Crowd {
+struct GranuleReaders {
     readers: Vec<u32>,
     /// How many there may be before those are left out that a later read has come after: to look at all of them at each
     /// read would take long where all threads read, such as a table of weights.
     room: usize,
 }
 
-impl Crowd {
+impl GranuleReaders {
     /// Readers among which later ones are looked for at each read.
     const LATEST: usize = 4;
 
@@ -221,7 +221,7 @@ impl Shadow {
         self.granule = 1;
         self.cells = self.cells.refined();
         let atomics = std::mem::take(&mut self.atomics).into_iter();
-        let each = |(at, crowd): (usize, Crowd)| {
+        let each = |(at, crowd): (usize, GranuleReaders)| {
             (0..GRANULE).map(move |byte| (at * GRANULE + byte, crowd.clone()))
         };
         self.atomics = atomics.flat_map(each).collect();
@@ -267,7 +267,7 @@ impl Shadow {
                 cell.reader = id;
             } else if cell.reader != id {
                 if cell.crowd == 0 {
-                    self.crowds.push(Crowd::default());
+                    self.crowds.push(GranuleReaders::default());
                     cell.crowd = self.crowds.len() as u32;
                 }
                 let crowd = &mut self.crowds[cell.crowd as usize - 1];

@@ -2,7 +2,7 @@
 //! Shared memory: checked for bounds, unwritten bytes and races.
 
 use crate::clock::{Clock, Space};
-use crate::fault::{Access, FaultKind, Place};
+use crate::fault::{Access, FaultKind, MemoryBytes};
 use crate::shadow::{Event, Shadow};
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl SharedMemory {
         if range.end > self.dynamic && !self.statics.iter().any(is_inside) {
             let near = self.statics.iter().rev().find(|it| at >= it.start);
             let size = near.map_or(self.dynamic, |it| it.len());
-            let place = Place::Shared(at);
+            let place = MemoryBytes::Shared(at);
             return Err(FaultKind::OutOfBounds { access, bytes: range.len(), place, size });
         }
         Ok(range)
@@ -161,6 +161,6 @@ impl SharedMemory {
     }
 }
 
-fn place(offset: usize) -> Place {
-    Place::Shared(offset as u32)
+fn place(offset: usize) -> MemoryBytes {
+    MemoryBytes::Shared(offset as u32)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where a kernel does something.
 
-use crate::source::Source;
+use crate::source::SourceLine;
 use std::fmt;
 
 /// A lane at a line of the kernel's source.
@@ -14,7 +14,7 @@ pub struct Site {
     /// Index of the lane in the warp.
     pub lane: u32,
     /// The call of the device function, or the line of the instruction.
-    pub location: Source,
+    pub location: SourceLine,
 }
 
 impl fmt::Display for Site {

@@ -10,11 +10,11 @@ use std::sync::{LazyLock, Mutex};
 
 /// A line of a source file. It is as large as a pointer, because histories of memories have one for each access.
 #[derive(Clone, Copy)]
-pub struct Source(*const ());
+pub struct SourceLine(*const ());
 
-/// What a [`Source`] leads to.
+/// What a [`SourceLine`] leads to.
 #[derive(Clone, Copy)]
-enum Of {
+enum SourcePlace {
     /// A call in this program.
     Call(&'static Location<'static>),
     /// What PTX names: the lowest bit of the address is set.
@@ -24,10 +24,10 @@ enum Of {
 const _: () = assert!(align_of::<Location<'_>>() > 1 && align_of::<Named>() > 1, "the bit is free");
 
 // SAFETY: it leads to what nobody changes, and what lives until the process ends.
-unsafe impl Send for Source {}
+unsafe impl Send for SourceLine {}
 
 // SAFETY: as above.
-unsafe impl Sync for Source {}
+unsafe impl Sync for SourceLine {}
 
 #[derive(PartialEq, Eq, Hash)]
 struct Named {
@@ -41,10 +41,10 @@ static NAMED: LazyLock<Mutex<HashSet<&'static Named>>> = LazyLock::new(Mutex::de
 
 thread_local! {
     /// The line of the PTX instruction that is being executed.
-    static PRESENT: Cell<Option<Source>> = const { Cell::new(None) };
+    static PRESENT: Cell<Option<SourceLine>> = const { Cell::new(None) };
 }
 
-impl Source {
+impl SourceLine {
     /// The line of the call of the function that calls this one; of a kernel that is executed as PTX the line of its
     /// instruction.
     #[track_caller]
@@ -72,13 +72,13 @@ impl Source {
         Self(ptr::from_ref(found).cast::<()>().map_addr(|at| at | 1))
     }
 
-    fn of(self) -> Of {
+    fn of(self) -> SourcePlace {
         let address = self.0.map_addr(|at| at & !1);
         // SAFETY: `present` and `named` made it of such references, and the bit says which.
         unsafe {
             match address == self.0 {
-                true => Of::Call(&*address.cast()),
-                false => Of::Named(&*address.cast()),
+                true => SourcePlace::Call(&*address.cast()),
+                false => SourcePlace::Named(&*address.cast()),
             }
         }
     }
@@ -87,8 +87,8 @@ impl Source {
     #[must_use]
     pub fn file(&self) -> &'static str {
         match self.of() {
-            Of::Call(at) => at.file(),
-            Of::Named(at) => &at.file,
+            SourcePlace::Call(at) => at.file(),
+            SourcePlace::Named(at) => &at.file,
         }
     }
 
@@ -96,8 +96,8 @@ impl Source {
     #[must_use]
     pub fn line(&self) -> u32 {
         match self.of() {
-            Of::Call(at) => at.line(),
-            Of::Named(at) => at.line,
+            SourcePlace::Call(at) => at.line(),
+            SourcePlace::Named(at) => at.line,
         }
     }
 
@@ -105,31 +105,31 @@ impl Source {
     #[must_use]
     pub fn column(&self) -> u32 {
         match self.of() {
-            Of::Call(at) => at.column(),
-            Of::Named(at) => at.column,
+            SourcePlace::Call(at) => at.column(),
+            SourcePlace::Named(at) => at.column,
         }
     }
 }
 
-impl PartialEq for Source {
+impl PartialEq for SourceLine {
     fn eq(&self, other: &Self) -> bool {
         match (self.of(), other.of()) {
-            (Of::Named(one), Of::Named(other)) => ptr::eq(one, other),
-            (Of::Call(one), Of::Call(other)) => one == other,
+            (SourcePlace::Named(one), SourcePlace::Named(other)) => ptr::eq(one, other),
+            (SourcePlace::Call(one), SourcePlace::Call(other)) => one == other,
             _ => false,
         }
     }
 }
 
-impl Eq for Source {}
+impl Eq for SourceLine {}
 
-impl fmt::Display for Source {
+impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file(), self.line(), self.column())
     }
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

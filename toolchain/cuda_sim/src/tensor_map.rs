@@ -44,7 +44,7 @@ pub enum TensorMapError {
 }
 
 /// A run of bytes of a box: in the box, and its source, or zeros.
-pub(crate) struct Run {
+pub(crate) struct ByteRun {
     pub bytes: Range<usize>,
     pub source: Option<usize>,
 }
@@ -96,7 +96,7 @@ impl TensorMap {
     }
 
     /// The box at these coordinates, run by run; what is outside of the array has no source.
-    pub(crate) fn runs(&self, at: &[i32]) -> Vec<Run> {
+    pub(crate) fn runs(&self, at: &[i32]) -> Vec<ByteRun> {
         let element = self.element_bytes as usize;
         let width = self.box_dims[0] as usize;
         let rows: u32 = self.box_dims[1..].iter().product();
@@ -120,7 +120,7 @@ impl TensorMap {
             let mut run = |columns: Range<usize>, source| {
                 let bytes = (start + columns.start) * element..(start + columns.end) * element;
                 if !bytes.is_empty() {
-                    runs.push(Run { bytes, source });
+                    runs.push(ByteRun { bytes, source });
                 }
             };
             match source {
@@ -138,18 +138,18 @@ impl TensorMap {
 }
 
 /// The pieces of a box that goes to an address, each where the swizzle has it.
-pub(crate) fn swizzled(runs: Vec<Run>, to: u32, swizzle: Swizzle) -> Vec<Run> {
+pub(crate) fn swizzled(runs: Vec<ByteRun>, to: u32, swizzle: Swizzle) -> Vec<ByteRun> {
     if swizzle == Swizzle::None {
         return runs;
     }
     let mut pieces = Vec::new();
-    for Run { bytes, source } in runs {
+    for ByteRun { bytes, source } in runs {
         let mut at = bytes.start;
         while at < bytes.end {
             let end = bytes.end.min((at / 16 + 1) * 16);
             let start = (swizzle.apply(to + at as u32) - to) as usize;
             let source = source.map(|source| source + at - bytes.start);
-            pieces.push(Run { bytes: start..start + end - at, source });
+            pieces.push(ByteRun { bytes: start..start + end - at, source });
             at = end;
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The 32 threads that execute together.
 
-use crate::block::{OPERANDS, Operands, Results};
+use crate::block::{LaneOperands, LaneResults, OPERANDS};
 use crate::config::LANES;
 use crate::fault::FaultKind;
 use crate::lane::{collective, with};
@@ -72,14 +72,14 @@ pub fn shuffle_up(word: u32, delta: u32) -> u32 {
 }
 
 /// The operands of a shuffle.
-fn pair(word: u32, argument: u32) -> Operands {
+fn pair(word: u32, argument: u32) -> LaneOperands {
     let mut operands = [0; OPERANDS];
     operands[..2].copy_from_slice(&[word, argument]);
     operands
 }
 
 /// Refuses a lane, or a distance between lanes, that a warp does not have: hardware takes its lowest five bits.
-fn is_lane(lanes: &[Operands; LANES]) -> Result<(), (usize, FaultKind)> {
+fn is_lane(lanes: &[LaneOperands; LANES]) -> Result<(), (usize, FaultKind)> {
     match lanes.iter().position(|words| words[1] >= LANES as u32) {
         Some(lane) => Err((lane, FaultKind::NoLane(lanes[lane][1]))),
         None => Ok(()),
@@ -89,9 +89,9 @@ fn is_lane(lanes: &[Operands; LANES]) -> Result<(), (usize, FaultKind)> {
 /// Each lane gets the word of the lane that `source` computes from its own number and argument; its own
 /// where there is no such lane.
 fn shuffled(
-    lanes: &[Operands; LANES],
+    lanes: &[LaneOperands; LANES],
     source: impl Fn(usize, u32) -> Option<usize>,
-) -> [Results; LANES] {
+) -> [LaneResults; LANES] {
     let mut results = [[0; 8]; LANES];
     for (lane, words) in results.iter_mut().enumerate() {
         let source = source(lane, lanes[lane][1]).filter(|&source| source < LANES);

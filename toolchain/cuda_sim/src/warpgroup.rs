@@ -5,11 +5,11 @@ use crate::block::Block;
 use crate::config::LANES;
 use crate::fault::FaultKind;
 use crate::product_fault::ProductFault;
-use crate::products::{Left, Part, Product, WARPS, Warpgroup};
+use crate::products::{LaneOperand, OperandA, WARPS, Warpgroup, WarpgroupProduct};
 use crate::shadow::{Event, Proxy};
 use crate::site::Site;
 use cuda_mma::emulate::warpgroup::{column, multiply};
-use cuda_mma::warpgroup::{self, Descriptor, Factor, WarpgroupMma};
+use cuda_mma::warpgroup::{self, Descriptor, WarpgroupFactor, WarpgroupMma};
 use std::rc::Rc;
 
 impl Block<'_> {
@@ -44,7 +44,7 @@ impl Block<'_> {
     /// A product by a warp whose lanes have given their parts; its number.
     pub fn issue_product(&mut self, warp: usize) -> Result<usize, (usize, FaultKind)> {
         let first = warp * LANES;
-        let parts: Vec<Part> = (first..first + LANES)
+        let parts: Vec<LaneOperand> = (first..first + LANES)
             .map(|thread| *self.threads[thread].part.take().expect("each lane has given its part"))
             .collect();
         let fail = |lane: usize, fault: ProductFault| (lane, FaultKind::from(fault));
@@ -68,7 +68,7 @@ impl Block<'_> {
             let mma = parts[0].mma;
             let parts = vec![None; warpgroup::LANES];
             let clock = clock.clone();
-            group.products.push(Product {
+            group.products.push(WarpgroupProduct {
                 mma,
                 parts,
                 issued: 0,
@@ -99,12 +99,15 @@ impl Block<'_> {
     /// Reads the operands of a product and computes its sums.
     fn execute(&mut self, group: usize, number: usize, site: Site) -> Result<(), FaultKind> {
         let group = &mut self.warpgroups[group];
-        let Product { group: epoch, clock, .. } = &group.products[number];
+        let WarpgroupProduct { group: epoch, clock, .. } = &group.products[number];
         let (agent, epoch, proxy) = (group.agent, *epoch, Proxy::Async);
         let event = Event { site, agent, epoch, asynchronous: true, is_atomic: false, proxy };
-        let parts: Vec<&Part> = group.products[number].parts.iter().flatten().collect();
+        let parts: Vec<&LaneOperand> = group.products[number].parts.iter().flatten().collect();
         let (mma, left, right, _) = parts[0].common();
-        let mut read = |tile: Descriptor, rows: usize, row_bytes: usize, factor: Factor| {
+        let mut read = |tile: Descriptor,
+                        rows: usize,
+                        row_bytes: usize,
+                        factor: WarpgroupFactor| {
             check_tile(tile, row_bytes as u32)?;
             let mut values = Vec::with_capacity(rows * row_bytes / factor.bytes());
             for row in 0..rows as u32 {
@@ -216,10 +219,10 @@ impl Block<'_> {
 }
 
 /// A's kept values, row by row, from the lanes' registers.
-fn kept_in_registers(mma: WarpgroupMma, parts: &[&Part]) -> Vec<f64> {
+fn kept_in_registers(mma: WarpgroupMma, parts: &[&LaneOperand]) -> Vec<f64> {
     let mut values = vec![0.0; warpgroup::M * mma.kept()];
     for (lane, part) in parts.iter().enumerate() {
-        let Left::Registers(words) = part.left else { unreachable!("all lanes agree") };
+        let OperandA::Registers(words) = part.left else { unreachable!("all lanes agree") };
         for (w, word) in words.into_iter().enumerate() {
             for i in 0..mma.a.per_word() {
                 let (row, column) = mma.a(lane, w, i);
@@ -235,7 +238,7 @@ fn kept_in_registers(mma: WarpgroupMma, parts: &[&Part]) -> Vec<f64> {
 fn with_columns(
     mma: WarpgroupMma,
     kept: Vec<f64>,
-    parts: &[&Part],
+    parts: &[&LaneOperand],
 ) -> Result<Vec<(f64, usize)>, FaultKind> {
     let each = |(at, value): (usize, f64)| {
         let (row, at) = (at / mma.kept(), at % mma.kept());

@@ -7,8 +7,8 @@ use crate::chip::OnChip as _;
 use crate::config::LANES;
 use crate::lane::{collective, when, with};
 use crate::product_fault::ProductFault;
-pub use crate::products::Left;
-use crate::products::{Part, mark};
+pub use crate::products::OperandA;
+use crate::products::{LaneOperand, mark};
 use cuda_chip::Chip;
 pub use cuda_mma::warpgroup::{Descriptor, WarpgroupMma};
 
@@ -37,7 +37,7 @@ pub fn fence() {
 pub fn multiply(
     mma: WarpgroupMma,
     sums: &mut [f32],
-    left: Left,
+    left: OperandA,
     right: Descriptor,
     (metadata, selector): (u32, u32),
 ) {
@@ -46,7 +46,7 @@ pub fn multiply(
     needs_sm_90a("wgmma.mma_async");
     with(|block, thread| {
         let sums = sums.to_vec();
-        let part = Part { mma, left, right, metadata, selector, sums };
+        let part = LaneOperand { mma, left, right, metadata, selector, sums };
         block.threads[thread].part = Some(Box::new(part));
         Ok(())
     });

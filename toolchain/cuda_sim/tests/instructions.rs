@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instructions of PTX in forms that no device function has, and parameters that are not the kernel's.
 
-use cuda_sim::{Config, Fault, FaultKind, Memory, Module};
+use cuda_sim::{Fault, FaultKind, LaunchConfig, Memory, Module};
 
 #[allow(non_camel_case_types)]
 struct lines;
@@ -34,7 +34,8 @@ fn module(body: &str) -> Module {
 fn run(body: &str) -> Result<Vec<u32>, Fault> {
     let mut memory = Memory::new();
     let out = memory.zeros::<u32>("out", 32);
-    let config = Config { blocks: 1, threads: 32, shared_bytes: 256, ..Config::default() };
+    let config =
+        LaunchConfig { blocks: 1, threads: 32, shared_bytes: 256, ..LaunchConfig::default() };
     module(body).launch::<lines>(config, &mut memory, (out.as_mut_ptr(),))?;
     Ok(memory.read(out))
 }
@@ -72,5 +73,5 @@ fn a_match_of_all_lanes_has_a_second_result() {
 #[test]
 #[should_panic(expected = "bytes of each parameter of lines")]
 fn a_parameter_of_another_size_is_reported() {
-    let _ = module("").launch::<narrow>(Config::default(), &mut Memory::new(), (1,));
+    let _ = module("").launch::<narrow>(LaunchConfig::default(), &mut Memory::new(), (1,));
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A million threads that do little take less than a second, in a build with optimization.
 
-use cuda_sim::{Config, Memory, Module, global, launch, thread};
+use cuda_sim::{LaunchConfig, Memory, Module, global, launch, thread};
 use std::time::{Duration, Instant};
 
 const BLOCKS: u32 = 1 << 12;
 const THREADS: u32 = 1 << 8;
 
-fn config() -> Config {
-    Config { blocks: BLOCKS, threads: THREADS, ..Config::default() }
+fn config() -> LaunchConfig {
+    LaunchConfig { blocks: BLOCKS, threads: THREADS, ..LaunchConfig::default() }
 }
 
 /// The least time of three runs.

@@ -3,9 +3,9 @@
 //! memory and from registers, each swizzle. Operands are put where the ISA's text has them, by formulas of
 //! their own.
 
-use cuda_mma::warpgroup::{self, Descriptor, Factor, LANES, M, Swizzle, WarpgroupMma};
-use cuda_sim::wgmma::{self, Left};
-use cuda_sim::{Chip, Config, Memory, OnChip as _, copy, global, launch, shared, thread};
+use cuda_mma::warpgroup::{self, Descriptor, LANES, M, Swizzle, WarpgroupFactor, WarpgroupMma};
+use cuda_sim::wgmma::{self, OperandA};
+use cuda_sim::{Chip, LaunchConfig, Memory, OnChip as _, copy, global, launch, shared, thread};
 
 const SWIZZLES: [Swizzle; 4] =
     [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
@@ -27,7 +27,7 @@ impl Matrices {
     fn new(mma: WarpgroupMma) -> Self {
         let column = |row: usize, at: usize| match (mma.sparse, mma.a) {
             (false, _) => at,
-            (true, Factor::Tf32) => 2 * at + (row + at) % 2,
+            (true, WarpgroupFactor::Tf32) => 2 * at + (row + at) % 2,
             // 0 and 1, 0 and 2, …, 1 and 3.
             (true, _) => {
                 let first = (row + at / 2) % 2;
@@ -57,7 +57,7 @@ impl Matrices {
                 let (of, bit) = self.mma.metadata(row, at);
                 let column = self.kept[row * self.mma.kept() + at].1 as u32;
                 let code = match self.mma.a {
-                    Factor::Tf32 => [0b0100, 0b1110][column as usize % 2],
+                    WarpgroupFactor::Tf32 => [0b0100, 0b1110][column as usize % 2],
                     _ => column % 4,
                 };
                 if of + 2 * selector == lane {
@@ -80,7 +80,12 @@ impl Matrices {
 
 /// Bytes of rows of a matrix, and where they begin: 8 rows of `width` bytes each, then the next 8, whose
 /// pieces of 16 bytes are exchanged; without swizzle pieces of 8 rows of 16 bytes, along a row first.
-fn laid_out(values: &[f64], row_bytes: usize, factor: Factor, swizzle: Swizzle) -> Vec<u8> {
+fn laid_out(
+    values: &[f64],
+    row_bytes: usize,
+    factor: WarpgroupFactor,
+    swizzle: Swizzle,
+) -> Vec<u8> {
     let width = swizzle.row_bytes() as usize;
     let stored = row_bytes.max(width);
     let rows = values.len() * factor.bytes() / row_bytes;
@@ -128,8 +133,8 @@ fn check(mma: WarpgroupMma, swizzle: Swizzle, held: bool, selector: usize) {
         copy::fence_shared();
         thread::sync_threads();
         let left = match held {
-            true => Left::Registers(std::array::from_fn(|w| matrices.held(thread, w))),
-            false => Left::Shared(a),
+            true => OperandA::Registers(std::array::from_fn(|w| matrices.held(thread, w))),
+            false => OperandA::Shared(a),
         };
         let metadata = if mma.sparse { matrices.metadata(thread, selector) } else { 0 };
         let mut sums = vec![1.0; mma.d_words()];
@@ -146,7 +151,7 @@ fn check(mma: WarpgroupMma, swizzle: Swizzle, held: bool, selector: usize) {
         }
     };
     let shared_bytes = bytes.len() as u32;
-    let config = Config { threads: 128, shared_bytes, ..Config::default() };
+    let config = LaunchConfig { threads: 128, shared_bytes, ..LaunchConfig::default() };
     Chip::Sm90a.with(|| {
         let stats = launch("product", config, &mut memory, kernel);
         stats.unwrap_or_else(|fault| panic!("{mma} {swizzle:?} {held}: {fault}"));
@@ -161,13 +166,13 @@ fn check(mma: WarpgroupMma, swizzle: Swizzle, held: bool, selector: usize) {
 #[test]
 fn products_are_those_of_the_matrices() {
     let pairs = [
-        (Factor::F16, Factor::F16),
-        (Factor::Bf16, Factor::Bf16),
-        (Factor::Tf32, Factor::Tf32),
-        (Factor::E4m3, Factor::E4m3),
-        (Factor::E5m2, Factor::E5m2),
-        (Factor::E4m3, Factor::E5m2),
-        (Factor::E5m2, Factor::E4m3),
+        (WarpgroupFactor::F16, WarpgroupFactor::F16),
+        (WarpgroupFactor::Bf16, WarpgroupFactor::Bf16),
+        (WarpgroupFactor::Tf32, WarpgroupFactor::Tf32),
+        (WarpgroupFactor::E4m3, WarpgroupFactor::E4m3),
+        (WarpgroupFactor::E5m2, WarpgroupFactor::E5m2),
+        (WarpgroupFactor::E4m3, WarpgroupFactor::E5m2),
+        (WarpgroupFactor::E5m2, WarpgroupFactor::E4m3),
     ];
     for (a, b) in pairs {
         for swizzle in SWIZZLES {
@@ -182,7 +187,7 @@ fn products_are_those_of_the_matrices() {
         }
     }
     check(
-        WarpgroupMma { a: Factor::F16, b: Factor::F16, n: 256, sparse: true },
+        WarpgroupMma { a: WarpgroupFactor::F16, b: WarpgroupFactor::F16, n: 256, sparse: true },
         SWIZZLES[3],
         false,
         1,

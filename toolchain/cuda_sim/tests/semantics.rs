@@ -2,11 +2,11 @@
 //! Kernels without mistakes: each device function does what the PTX ISA says, in every interleaving.
 
 use cuda_sim::{
-    Buffer, Chip, Config, Memory, OnChip as _, Swizzle, TensorMap, barrier, copy, global, grid,
-    launch, math, matrix, mma, shared, thread, warp,
+    Buffer, Chip, LaunchConfig, Memory, OnChip as _, Swizzle, TensorMap, barrier, copy, global,
+    grid, launch, math, matrix, mma, shared, thread, warp,
 };
 
-const SHAPE: Config = Config {
+const SHAPE: LaunchConfig = LaunchConfig {
     blocks: 1,
     threads: 64,
     blocks_yz: [1; 2],
@@ -20,11 +20,11 @@ const SHAPE: Config = Config {
 };
 
 /// Runs a kernel under several seeds; each thread stores the word that it returns.
-fn words(shape: Config, memory: &mut Memory, kernel: impl Fn() -> u32) -> Vec<u32> {
+fn words(shape: LaunchConfig, memory: &mut Memory, kernel: impl Fn() -> u32) -> Vec<u32> {
     let threads = (shape.blocks * shape.threads) as usize;
     let run = |seed| {
         let out: Buffer<u32> = memory.output("out", threads);
-        launch("tiny", Config { seed, ..shape }, memory, || {
+        launch("tiny", LaunchConfig { seed, ..shape }, memory, || {
             let index = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
             global::store(out.as_mut_ptr().wrapping_add(index as usize), kernel());
         })
@@ -38,7 +38,7 @@ fn words(shape: Config, memory: &mut Memory, kernel: impl Fn() -> u32) -> Vec<u3
 
 #[test]
 fn threads_know_their_indices() {
-    let shape = Config { blocks: 3, ..SHAPE };
+    let shape = LaunchConfig { blocks: 3, ..SHAPE };
     let got = words(shape, &mut Memory::new(), || {
         assert_eq!((thread::block_dim_x(), thread::grid_dim_x()), (64, 3));
         assert_eq!(warp::lane_id(), thread::thread_idx_x() % 32);
@@ -98,7 +98,7 @@ fn a_transpose_exchanges_rows_and_columns() {
 
 #[test]
 fn ldmatrix_deals_out_rows() {
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, ..SHAPE };
     // Row r of the four matrices is 8 halves of value r, at byte 16·r.
     let got = words(shape, &mut Memory::new(), || {
         let lane = warp::lane_id();
@@ -118,7 +118,7 @@ fn ldmatrix_deals_out_rows() {
 
 #[test]
 fn stmatrix_writes_columns() {
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, ..SHAPE };
     // Element (row, column) of matrix m is 64·m + 8·row + column; a row of shared memory is a column.
     let got = words(shape, &mut Memory::new(), || {
         let lane = warp::lane_id();
@@ -166,7 +166,7 @@ fn rounding_to_tf32_keeps_ten_bits() {
 /// Row i of A is the unit vector of K index 2·(i mod 8) + i mod 2: kept column i mod 8.
 #[test]
 fn sparse_products_take_tf32() {
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, ..SHAPE };
     let got = words(shape, &mut Memory::new(), || {
         let lane = warp::lane_id();
         let (group, pair) = (lane / 4, lane % 4);
@@ -188,7 +188,7 @@ fn sparse_products_take_tf32() {
 fn sparse_products_take_both_16_bit_types() {
     const ONE_F16: u32 = 0x3c00;
     const ONE_BF16: u32 = 0x3f80;
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, ..SHAPE };
     // Row i of A is the unit vector of K index 2i, the first of its group's pair (0, 3) in even rows
     // and (2, 3) in odd ones: kept column 2·(i / 2).
     let a = |lane: u32, one: u32| {
@@ -234,7 +234,7 @@ fn sparse_products_take_both_16_bit_types() {
 /// Row i of A is the unit vector of K index i, that of the half of K after it where it has one: D is a part of B.
 #[test]
 fn dense_products_take_every_type() {
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, ..SHAPE };
     let is = |there: bool, one: u32| if there { one } else { 0 };
     let rows = |lane: u32| move |word: u32| lane / 4 + word % 2 * 8;
     let of_d = |lane: u32, word: u32| (lane / 4 + word / 2 * 8, lane % 4 * 2 + word % 2);
@@ -274,7 +274,7 @@ fn dense_products_take_every_type() {
 
 #[test]
 fn dense_products_of_f64_are_exact_in_both_shapes() {
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, ..SHAPE };
     // What no f32 holds.
     let tiny = 2f64.powi(-40);
     let got = words(shape, &mut Memory::new(), || {
@@ -482,7 +482,7 @@ fn launches_may_run_beside_each_other() {
     let mut memory = Memory::new();
     let input = memory.in_out("input", &[7u32; 64]);
     let half_each = memory.in_out("half each", &[7u32; 128]);
-    let shape = Config { overlapping: true, ..SHAPE };
+    let shape = LaunchConfig { overlapping: true, ..SHAPE };
     let half = |start: u32, waits_first: bool| {
         move || {
             if waits_first {
@@ -509,7 +509,7 @@ fn launches_may_run_beside_each_other() {
 #[test]
 fn a_freed_counter_is_forgotten() {
     let mut memory = Memory::new();
-    let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, overlapping: true, ..SHAPE };
     let counter = memory.in_out("counter", &[0u32; 64]).as_mut_ptr();
     launch("counts", shape, &mut memory, || {
         grid::wait_for_previous();
@@ -543,7 +543,7 @@ fn boxes_are_zero_outside_of_the_array() {
         swizzle: Swizzle::None,
     };
     let map = memory.tensor_map(map).unwrap();
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, ..SHAPE };
     for (x, y) in [(0, 0), (-4, -1), (12, 3), (4, 2), (-8, 0), (16, 0), (0, 4), (8, -2)] {
         let got = words(shape, &mut memory, || {
             if thread::thread_idx_x() == 0 {
@@ -572,7 +572,7 @@ fn the_same_seed_gives_the_same_run() {
         let kernel = || {
             arrivals.borrow_mut().push((thread::block_idx_x(), thread::thread_idx_x() / 32));
         };
-        let shape = Config { blocks: 4, threads: 128, seed, ..SHAPE };
+        let shape = LaunchConfig { blocks: 4, threads: 128, seed, ..SHAPE };
         launch("tiny", shape, &mut Memory::new(), kernel).unwrap();
         arrivals.into_inner()
     };
@@ -583,7 +583,8 @@ fn the_same_seed_gives_the_same_run() {
 /// Grids and blocks of three dimensions: x goes first, and every thread has its own indices.
 #[test]
 fn threads_know_their_indices_along_all_dimensions() {
-    let shape = Config { blocks: 2, blocks_yz: [3, 2], threads: 5, threads_yz: [3, 2], ..SHAPE };
+    let shape =
+        LaunchConfig { blocks: 2, blocks_yz: [3, 2], threads: 5, threads_yz: [3, 2], ..SHAPE };
     let mut memory = Memory::new();
     let seen: Buffer<u32> = memory.zeros("seen", 12 * 30);
     launch("tiny", shape, &mut memory, || {
@@ -605,7 +606,7 @@ fn threads_know_their_indices_along_all_dimensions() {
 /// Votes, matches, reductions and shuffles of groups of lanes that meet apart, in a block with a warp of 8 lanes.
 #[test]
 fn lanes_of_a_mask_execute_together() {
-    let shape = Config { threads: 40, ..SHAPE };
+    let shape = LaunchConfig { threads: 40, ..SHAPE };
     let got = words(shape, &mut Memory::new(), || {
         let lane = warp::lane_id();
         let is_low = lane < 12;
@@ -642,7 +643,7 @@ fn lanes_of_a_mask_execute_together() {
 /// A lane of two groups takes part in one after the other, whichever of their lanes come first.
 #[test]
 fn masks_may_overlap() {
-    let shape = Config { threads: 32, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, ..SHAPE };
     let got = words(shape, &mut Memory::new(), || {
         let lane = warp::lane_id();
         let other = |mask: u32, word| {

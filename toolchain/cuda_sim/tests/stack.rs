@@ -2,7 +2,7 @@
 //! A lane that takes more than its stack has ends the process: the stacks of other lanes lie beside it. So the
 //! kernels run in a process of their own.
 
-use cuda_sim::{Config, Memory, launch, thread};
+use cuda_sim::{LaunchConfig, Memory, launch, thread};
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::process::Command;
@@ -41,7 +41,7 @@ fn too_much_stack_ends_the_process() {
 #[test]
 fn in_a_process_of_its_own() {
     let Ok(kernel) = std::env::var(KERNEL) else { return };
-    let config = Config { threads: 64, ..Config::default() };
+    let config = LaunchConfig { threads: 64, ..LaunchConfig::default() };
     let result = launch("deep", config, &mut Memory::new(), || {
         if thread::thread_idx_x() == 0 {
             match &*kernel {

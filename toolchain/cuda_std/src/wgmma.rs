@@ -18,9 +18,9 @@
 //! while it runs, and the compiler gives their registers to nothing else before the wait.
 //!
 //! ```
-//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, SharedOperand}};
 //! # unsafe fn product(at: Shared) -> Sums<4> { unsafe {
-//! let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let tile = SharedOperand::rows(at, Swizzle::Bytes128);
 //! let mut open = Sums::<4>::zeros().fence();
 //! open.multiply::<F16>(0, tile, tile);
 //! open.commit().wait()
@@ -29,9 +29,9 @@
 //!
 //! What leaves one out does not compile: a fence,
 //! ```compile_fail
-//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, SharedOperand}};
 //! # unsafe fn product(at: Shared) -> Sums<4> { unsafe {
-//! let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let tile = SharedOperand::rows(at, Swizzle::Bytes128);
 //! let mut open = Sums::<4>::zeros();
 //! open.multiply::<F16>(0, tile, tile);
 //! open.commit().wait()
@@ -39,9 +39,9 @@
 //! ```
 //! a commit,
 //! ```compile_fail
-//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, SharedOperand}};
 //! # unsafe fn product(at: Shared) -> Sums<4> { unsafe {
-//! let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let tile = SharedOperand::rows(at, Swizzle::Bytes128);
 //! let mut open = Sums::<4>::zeros().fence();
 //! open.multiply::<F16>(0, tile, tile);
 //! open.wait()
@@ -49,9 +49,9 @@
 //! ```
 //! or a wait.
 //! ```compile_fail
-//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # use cuda_std::{shared::Shared, wgmma::{F16, Sums, Swizzle, SharedOperand}};
 //! # unsafe fn product(at: Shared) -> f32 { unsafe {
-//! let tile = Tile::rows(at, Swizzle::Bytes128);
+//! let tile = SharedOperand::rows(at, Swizzle::Bytes128);
 //! let mut open = Sums::<4>::zeros().fence();
 //! open.multiply::<F16>(0, tile, tile);
 //! open.commit().0[0][0]
@@ -59,9 +59,9 @@
 //! ```
 //! A group with registers, here metadata, is waited for before the next one has others:
 //! ```
-//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, SharedOperand}};
 //! # unsafe fn products(at: Shared, words: Shared) -> Sums<4> { unsafe {
-//! # let tile = Tile::rows(at, Swizzle::Bytes128);
+//! # let tile = SharedOperand::rows(at, Swizzle::Bytes128);
 //! let mut open = Sums::<4>::zeros().fence_with([shared::load(words)]);
 //! open.multiply_sparse::<F16, 0>(0, tile, 0, tile);
 //! let mut open = open.commit().wait().fence_with([shared::load(words.offset(4))]);
@@ -71,9 +71,9 @@
 //! ```
 //! Neither is it left under way,
 //! ```compile_fail,E0599
-//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, SharedOperand}};
 //! # unsafe fn products(at: Shared, words: Shared) -> Sums<4> { unsafe {
-//! # let tile = Tile::rows(at, Swizzle::Bytes128);
+//! # let tile = SharedOperand::rows(at, Swizzle::Bytes128);
 //! let mut open = Sums::<4>::zeros().fence_with([shared::load(words)]);
 //! open.multiply_sparse::<F16, 0>(0, tile, 0, tile);
 //! let mut running = open.commit();
@@ -83,9 +83,9 @@
 //! ```
 //! nor followed by another one without a wait.
 //! ```compile_fail,E0599
-//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, Tile}};
+//! # use cuda_std::{shared::{self, Shared}, wgmma::{F16, Sums, Swizzle, SharedOperand}};
 //! # unsafe fn products(at: Shared, words: Shared) -> Sums<4> { unsafe {
-//! # let tile = Tile::rows(at, Swizzle::Bytes128);
+//! # let tile = SharedOperand::rows(at, Swizzle::Bytes128);
 //! let mut open = Sums::<4>::zeros().fence_with([shared::load(words)]);
 //! open.multiply_sparse::<F16, 0>(0, tile, 0, tile);
 //! let open = open.commit().fence();
@@ -119,9 +119,9 @@ pub const THREADS: u32 = 128;
 
 /// An operand in shared memory: rows of A, or columns of B, each of contiguous bytes, in groups of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile(Descriptor);
+pub struct SharedOperand(Descriptor);
 
-impl Tile {
+impl SharedOperand {
     /// One whose rows lie one after the other, of as many bytes as the swizzle has in a row: what TMA
     /// leaves with a map of that swizzle. It begins at a multiple of eight such rows.
     #[inline(always)]
@@ -229,14 +229,19 @@ where
     /// are not written before the product is waited for.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub unsafe fn multiply<F: Product<R>>(&mut self, at: usize, a: Tile, b: Tile) {
+    pub unsafe fn multiply<F: Product<R>>(
+        &mut self,
+        at: usize,
+        a: SharedOperand,
+        b: SharedOperand,
+    ) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: as the caller promises.
         unsafe {
             F::tiles(&mut self.0[at], a.0.0, b.0.0);
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        sim::multiply(F::mma::<R>(false), &mut self.0[at], sim::Left::Shared(a.0), b.0, (0, 0));
+        sim::multiply(F::mma::<R>(false), &mut self.0[at], sim::OperandA::Shared(a.0), b.0, (0, 0));
     }
 
     /// As [`Self::multiply`], with A from registers: the [`A_WORDS`] words from number `a` on.
@@ -246,7 +251,7 @@ where
     /// not written before the product is waited for.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub unsafe fn multiply_held<F: Product<R>>(&mut self, at: usize, a: usize, b: Tile) {
+    pub unsafe fn multiply_held<F: Product<R>>(&mut self, at: usize, a: usize, b: SharedOperand) {
         let a = self.words(a);
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: as the caller promises.
@@ -254,7 +259,13 @@ where
             F::held(&mut self.0[at], a, b.0.0);
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        sim::multiply(F::mma::<R>(false), &mut self.0[at], sim::Left::Registers(a), b.0, (0, 0));
+        sim::multiply(
+            F::mma::<R>(false),
+            &mut self.0[at],
+            sim::OperandA::Registers(a),
+            b.0,
+            (0, 0),
+        );
     }
 
     /// `wgmma.mma_async.sp`: as [`Self::multiply`], of the kept values of a sparse A. Word number
@@ -269,9 +280,9 @@ where
     pub unsafe fn multiply_sparse<F: Product<R>, const SELECTOR: u32>(
         &mut self,
         at: usize,
-        a: Tile,
+        a: SharedOperand,
         metadata: usize,
-        b: Tile,
+        b: SharedOperand,
     ) {
         let metadata = self.1[metadata];
         #[cfg(target_arch = "nvptx64")]
@@ -281,7 +292,7 @@ where
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            let (mma, left) = (F::mma::<R>(true), sim::Left::Shared(a.0));
+            let (mma, left) = (F::mma::<R>(true), sim::OperandA::Shared(a.0));
             sim::multiply(mma, &mut self.0[at], left, b.0, (metadata, SELECTOR));
         }
     }
@@ -300,7 +311,7 @@ where
         at: usize,
         a: usize,
         metadata: usize,
-        b: Tile,
+        b: SharedOperand,
     ) {
         let (a, metadata) = (self.words(a), self.1[metadata]);
         #[cfg(target_arch = "nvptx64")]
@@ -310,7 +321,7 @@ where
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            let (mma, left) = (F::mma::<R>(true), sim::Left::Registers(a));
+            let (mma, left) = (F::mma::<R>(true), sim::OperandA::Registers(a));
             sim::multiply(mma, &mut self.0[at], left, b.0, (metadata, SELECTOR));
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `#[kernel]` makes of a function on the host.
 
-use cuda_sim::{Chip, Config, FaultKind, Memory, OnChip as _, launch};
+use cuda_sim::{Chip, FaultKind, LaunchConfig, Memory, OnChip as _, launch};
 use cuda_std::{
     AnyCall, Entry, Kernel, Parameter, Slice, SliceMut, address_space, global, kernel,
     shared_array, thread,
@@ -23,7 +23,7 @@ const LINE: u32 = line!() - 2;
 fn a_fault_names_its_line_in_the_kernel() {
     let mut memory = Memory::new();
     let words = memory.input("words", &[1, 2, 3]);
-    let fault = launch("too_far", Config::default(), &mut memory, || {
+    let fault = launch("too_far", LaunchConfig::default(), &mut memory, || {
         // SAFETY: the emulator reports what is wrong.
         unsafe { too_far(words.as_ptr(), 3) }
     })
@@ -64,7 +64,7 @@ fn a_kernel_is_a_value_that_an_emulator_runs_with_its_parameters() {
         // SAFETY: the emulator checks every access.
         unsafe { call.run() }
     };
-    let fault = launch(call.name(), Config::default(), &mut memory, one).unwrap_err();
+    let fault = launch(call.name(), LaunchConfig::default(), &mut memory, one).unwrap_err();
     assert!(matches!(fault.kind, FaultKind::Race { .. }), "32 threads write it: {fault}");
     let mut parameters = 0;
     call.with_pointers(&mut |at| parameters = at.len());
@@ -100,7 +100,7 @@ fn a_slice_is_two_parameters_and_arrives_whole() {
     ));
     call.with_pointers(&mut |at| assert_eq!(at.len(), 7));
     // Not whole warps.
-    let config = Config { blocks: 2, threads: 40, ..Config::default() };
+    let config = LaunchConfig { blocks: 2, threads: 40, ..LaunchConfig::default() };
     launch("sum", config, &mut memory, || {
         // SAFETY: the buffers are as the kernel wants them.
         unsafe { call.run() }
@@ -134,7 +134,7 @@ fn a_structure_is_passed_as_it_is() {
     let mut memory = Memory::new();
     let word = memory.output("word", 1);
     let call = Entry::of::<keep>().with((word.as_mut_ptr(), Pair { first: 1, second: [2, 3] }));
-    launch("keep", Config::default(), &mut memory, || {
+    launch("keep", LaunchConfig::default(), &mut memory, || {
         // SAFETY: the emulator checks the access.
         unsafe { call.run() }
     })
@@ -172,13 +172,13 @@ fn each_block_has_its_own_static_shared_memory() {
     for seed in 0..8 {
         let mut memory = Memory::new();
         let numbers = memory.in_out("numbers", &before);
-        let config = Config {
+        let config = LaunchConfig {
             blocks: 3,
             blocks_yz: [2, 1],
             threads: 8,
             threads_yz: [4, 1],
             seed,
-            ..Config::default()
+            ..LaunchConfig::default()
         };
         launch("turn", config, &mut memory, || {
             // SAFETY: as many numbers as threads.
@@ -195,7 +195,7 @@ fn more_static_shared_memory_than_a_block_has_is_refused() {
         let _ = shared_array![u64; 4096];
         let _ = shared_array![u64; 4096];
     };
-    let fault = launch("large", Config::default(), &mut Memory::new(), kernel).unwrap_err();
+    let fault = launch("large", LaunchConfig::default(), &mut Memory::new(), kernel).unwrap_err();
     let text = "kernel large: the driver refuses the launch: its blocks have 65536 bytes of static shared memory; 49152 are \
                 possible";
     assert_eq!(fault.to_string(), text);
@@ -207,7 +207,7 @@ fn static_and_dynamic_shared_memory_are_of_one_block() {
         let _ = shared_array![u64; 5 << 10];
     };
     let run = |shared_bytes, memory: &mut Memory| {
-        let config = Config { shared_bytes, ..Config::default() };
+        let config = LaunchConfig { shared_bytes, ..LaunchConfig::default() };
         launch("both", config, memory, kernel).map(|_| ()).map_err(|fault| fault.to_string())
     };
     let text = |bytes, most| {
@@ -237,7 +237,7 @@ fn a_kernel_may_have_the_name_of_its_module() {
     assert_eq!(named_alike::alike::alike_kernel::NAME, "alike");
     let mut memory = Memory::new();
     let word = memory.output::<u32>("word", 1);
-    let one = Config { threads: 1, ..Config::default() };
+    let one = LaunchConfig { threads: 1, ..LaunchConfig::default() };
     // SAFETY: the emulator checks the access.
     launch("alike", one, &mut memory, || unsafe { named_alike::alike(word.as_mut_ptr()) }).unwrap();
     assert_eq!(memory.read(word), [1]);
@@ -251,7 +251,7 @@ fn an_assertion_that_fails_ends_the_launch_with_its_values() {
         cuda_std::println!("lane {lane}");
         cuda_std::assert_eq!(lane / 32, lane % 2);
     };
-    let fault = launch("odd", Config::default(), &mut Memory::new(), kernel).unwrap_err();
+    let fault = launch("odd", LaunchConfig::default(), &mut Memory::new(), kernel).unwrap_err();
     let FaultKind::Assertion(text) = &fault.kind else { panic!("{fault}") };
     assert!(
         text.starts_with("lane / 32 == lane % 2, ") && text.ends_with("left 0, right 1"),

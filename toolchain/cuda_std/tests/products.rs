@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The typed products run in the emulator, with the shapes that their types say.
 
-use cuda_sim::{Chip, Config, Memory, OnChip as _, launch};
+use cuda_sim::{Chip, LaunchConfig, Memory, OnChip as _, launch};
 use cuda_std::shared::Shared;
 use cuda_std::wgmma::{
-    Bf16, E4m3E5m2, EachPair, F16, Product, Registers, Sums, Swizzle, THREADS, Tile,
+    Bf16, E4m3E5m2, EachPair, F16, Product, Registers, SharedOperand, Sums, Swizzle, THREADS,
 };
 use cuda_std::{copy, global, shared, thread};
 
@@ -37,7 +37,7 @@ where
             }
             copy::fence_shared();
             thread::sync_threads();
-            let [a, b] = [0, 8192].map(|at| Tile::rows(Shared(at), Swizzle::Bytes128));
+            let [a, b] = [0, 8192].map(|at| SharedOperand::rows(Shared(at), Swizzle::Bytes128));
             let mut open = Sums::<32, 2>::zeros().fence();
             open.multiply::<F>(0, a, b);
             let mut running = open.commit();
@@ -51,7 +51,7 @@ where
             sums.each_pair(&mut Store(out.as_mut_ptr().add(64 * lane as usize)));
         }
     };
-    let config = Config { threads: THREADS, shared_bytes: 16384, ..Config::default() };
+    let config = LaunchConfig { threads: THREADS, shared_bytes: 16384, ..LaunchConfig::default() };
     Chip::Sm90a.with(|| launch("products", config, &mut memory, kernel)).unwrap();
     memory.read(out)
 }

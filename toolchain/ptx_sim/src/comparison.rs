@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Comparisons, of their opcodes and operands.
 
-use crate::compute::What;
-use crate::module::{Op, Relation, Source};
+use crate::compute::ArithmeticOp;
+use crate::module::{Op, OperandSource, Relation};
 use crate::operands::{Operand, one, registers};
-use crate::types::{Kind, Ty};
+use crate::types::{PtxType, TypeKind};
 
 /// `setp` and `set`.
 pub fn comparison(parts: &[&str], operands: &[Operand]) -> Option<Op> {
-    let ty = Ty::of(parts.last()?)?;
+    let ty = PtxType::of(parts.last()?)?;
     let relation = relation(parts[1], ty)?;
     let (to, opposite) = match operands.first()? {
         Operand::Pair(first, second) => {
-            let register = |it: &Option<Source>| match it {
-                Some(Source::Register(register)) => Some(*register),
+            let register = |it: &Option<OperandSource>| match it {
+                Some(OperandSource::Register(register)) => Some(*register),
                 _ => None,
             };
             (register(first), register(second))
@@ -21,13 +21,13 @@ pub fn comparison(parts: &[&str], operands: &[Operand]) -> Option<Op> {
         operand => (registers(operand)?[0], None),
     };
     let joined = match parts[2] {
-        "and" => Some(What::And),
-        "or" => Some(What::Or),
-        "xor" => Some(What::Xor),
+        "and" => Some(ArithmeticOp::And),
+        "or" => Some(ArithmeticOp::Or),
+        "xor" => Some(ArithmeticOp::Xor),
         _ => None,
     };
     let count = if joined.is_some() { 4 } else { 3 };
-    let is_known = |part: &&str| Ty::of(part).is_some() || *part == "ftz";
+    let is_known = |part: &&str| PtxType::of(part).is_some() || *part == "ftz";
     if operands.len() != count
         || !parts[if joined.is_some() { 3 } else { 2 }..].iter().all(is_known)
     {
@@ -41,8 +41,8 @@ pub fn comparison(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     let is_true = match parts[0] {
         "setp" => 1,
         // `set.lt.u32.f32`: ones, or 1.0.
-        _ => match Ty::of(parts[parts.len() - 2])?.kind {
-            Kind::Float => u64::from(1f32.to_bits()),
+        _ => match PtxType::of(parts[parts.len() - 2])?.kind {
+            TypeKind::Float => u64::from(1f32.to_bits()),
             _ => 0xffff_ffff,
         },
     };
@@ -50,7 +50,7 @@ pub fn comparison(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     Some(Op::Compare { relation, ty, flushes, joined, to, opposite, from, is_true })
 }
 
-fn relation(name: &str, ty: Ty) -> Option<Relation> {
+fn relation(name: &str, ty: PtxType) -> Option<Relation> {
     let (name, unordered) = match name {
         "ltu" | "leu" | "gtu" | "geu" | "equ" | "neu" if ty.is_float() => (&name[..2], true),
         // Of whole numbers, as they are without signs.

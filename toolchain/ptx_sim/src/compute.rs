@@ -2,11 +2,11 @@
 //! What instructions on registers compute, as the PTX ISA says.
 
 use crate::convert::{from_float, to_float};
-use crate::types::{Kind, Ty, extended, truncated};
+use crate::types::{PtxType, TypeKind, extended, truncated};
 
 /// An operation on up to three values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ArithmeticOp {
     /// The first operand.
     Move,
     Add,
@@ -74,7 +74,7 @@ pub enum Class {
 
 /// How an operation rounds or limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mode {
+pub struct OperationMode {
     /// Numbers below the normal range are 0.
     pub flushes: bool,
     /// The result is limited to 0 to 1, or to its type.
@@ -84,20 +84,22 @@ pub struct Mode {
 }
 
 /// The result of an operation on values of a type.
-pub fn compute(what: What, ty: Ty, mode: Mode, operands: [u64; 3]) -> u64 {
-    if ty.is_float() && !matches!(what, What::Move | What::Select | What::Test(_)) {
+pub fn compute(what: ArithmeticOp, ty: PtxType, mode: OperationMode, operands: [u64; 3]) -> u64 {
+    if ty.is_float()
+        && !matches!(what, ArithmeticOp::Move | ArithmeticOp::Select | ArithmeticOp::Test(_))
+    {
         return float(what, ty, mode, operands);
     }
     integer(what, ty, mode, operands)
 }
 
-fn integer(what: What, ty: Ty, mode: Mode, [a, b, c]: [u64; 3]) -> u64 {
+fn integer(what: ArithmeticOp, ty: PtxType, mode: OperationMode, [a, b, c]: [u64; 3]) -> u64 {
     let bits = ty.bits;
     let number = |value: u64| ty.integer(value);
     // Twice the bits, as `wide` gives.
     let wide = |value: i128| truncated(value as u64, 2 * bits);
     let limited = |value: i128| match (mode.saturates, ty.kind) {
-        (true, Kind::Signed) => {
+        (true, TypeKind::Signed) => {
             let most = (1i128 << (bits - 1)) - 1;
             value.clamp(-most - 1, most)
         }
@@ -105,66 +107,70 @@ fn integer(what: What, ty: Ty, mode: Mode, [a, b, c]: [u64; 3]) -> u64 {
     };
     let high = |product: i128| product >> bits;
     let result = match what {
-        What::Move => a,
-        What::Add => limited(number(a) + number(b)) as u64,
-        What::Sub => limited(number(a) - number(b)) as u64,
-        What::MulLow => a.wrapping_mul(b),
-        What::MulHigh => high_product(ty, a, b),
-        What::MulWide => return wide(number(a) * number(b)),
-        What::MadLow => a.wrapping_mul(b).wrapping_add(c),
-        What::MadHigh => (high(number(a).wrapping_mul(number(b)))).wrapping_add(number(c)) as u64,
-        What::MadWide => return wide((number(a) * number(b)).wrapping_add(i128::from(c))),
+        ArithmeticOp::Move => a,
+        ArithmeticOp::Add => limited(number(a) + number(b)) as u64,
+        ArithmeticOp::Sub => limited(number(a) - number(b)) as u64,
+        ArithmeticOp::MulLow => a.wrapping_mul(b),
+        ArithmeticOp::MulHigh => high_product(ty, a, b),
+        ArithmeticOp::MulWide => return wide(number(a) * number(b)),
+        ArithmeticOp::MadLow => a.wrapping_mul(b).wrapping_add(c),
+        ArithmeticOp::MadHigh => {
+            (high(number(a).wrapping_mul(number(b)))).wrapping_add(number(c)) as u64
+        }
+        ArithmeticOp::MadWide => return wide((number(a) * number(b)).wrapping_add(i128::from(c))),
         // What PTX leaves open, all bits are.
-        What::Div => number(a).checked_div(number(b)).map_or(u64::MAX, |it| it as u64),
-        What::Rem => number(a).checked_rem(number(b)).map_or(u64::MAX, |it| it as u64),
-        What::Neg => (-number(a)) as u64,
-        What::Abs => number(a).unsigned_abs() as u64,
-        What::Min => number(a).min(number(b)) as u64,
-        What::Max => number(a).max(number(b)) as u64,
-        What::And => a & b,
-        What::Or => a | b,
-        What::Xor => a ^ b,
-        What::Not => !a,
-        What::ShiftLeft => match truncated(b, 32) {
+        ArithmeticOp::Div => number(a).checked_div(number(b)).map_or(u64::MAX, |it| it as u64),
+        ArithmeticOp::Rem => number(a).checked_rem(number(b)).map_or(u64::MAX, |it| it as u64),
+        ArithmeticOp::Neg => (-number(a)) as u64,
+        ArithmeticOp::Abs => number(a).unsigned_abs() as u64,
+        ArithmeticOp::Min => number(a).min(number(b)) as u64,
+        ArithmeticOp::Max => number(a).max(number(b)) as u64,
+        ArithmeticOp::And => a & b,
+        ArithmeticOp::Or => a | b,
+        ArithmeticOp::Xor => a ^ b,
+        ArithmeticOp::Not => !a,
+        ArithmeticOp::ShiftLeft => match truncated(b, 32) {
             by if by < u64::from(bits) => a << by,
             _ => 0,
         },
-        What::ShiftRight => (number(a) >> truncated(b, 32).min(127)) as u64,
-        What::FunnelLeft { clamps } => {
+        ArithmeticOp::ShiftRight => (number(a) >> truncated(b, 32).min(127)) as u64,
+        ArithmeticOp::FunnelLeft { clamps } => {
             let by = funnel(c, clamps);
             ((truncated(b, 32) << 32 | truncated(a, 32)) << by >> 32) & 0xffff_ffff
         }
-        What::FunnelRight { clamps } => {
+        ArithmeticOp::FunnelRight { clamps } => {
             let by = funnel(c, clamps);
             (truncated(b, 32) << 32 | truncated(a, 32)) >> by
         }
-        What::Select => {
+        ArithmeticOp::Select => {
             if c & 1 != 0 {
                 a
             } else {
                 b
             }
         }
-        What::Population => return u64::from(ty.truncated(a).count_ones()),
-        What::LeadingZeros => return u64::from(ty.truncated(a).leading_zeros() + bits - 64),
-        What::Reverse => a.reverse_bits() >> (64 - bits),
-        What::Permute => permuted(truncated(a, 32) | b << 32, c),
-        What::ByteProducts => byte_products(ty, [a, b, c]),
-        What::Logic(table) => logic(table, [a, b, c]),
-        What::ExtractField => extracted(ty, [a, b, c]),
-        What::FindLeading { shifts } => return leading(ty, a, shifts),
-        What::SumOfDifferences => (number(a).abs_diff(number(b)) as u64).wrapping_add(c),
-        What::Test(class) => return u64::from(is(class, ty, a)),
-        What::CopySign => a & (1 << (bits - 1)) | b & !(1 << (bits - 1)),
+        ArithmeticOp::Population => return u64::from(ty.truncated(a).count_ones()),
+        ArithmeticOp::LeadingZeros => {
+            return u64::from(ty.truncated(a).leading_zeros() + bits - 64);
+        }
+        ArithmeticOp::Reverse => a.reverse_bits() >> (64 - bits),
+        ArithmeticOp::Permute => permuted(truncated(a, 32) | b << 32, c),
+        ArithmeticOp::ByteProducts => byte_products(ty, [a, b, c]),
+        ArithmeticOp::Logic(table) => logic(table, [a, b, c]),
+        ArithmeticOp::ExtractField => extracted(ty, [a, b, c]),
+        ArithmeticOp::FindLeading { shifts } => return leading(ty, a, shifts),
+        ArithmeticOp::SumOfDifferences => (number(a).abs_diff(number(b)) as u64).wrapping_add(c),
+        ArithmeticOp::Test(class) => return u64::from(is(class, ty, a)),
+        ArithmeticOp::CopySign => a & (1 << (bits - 1)) | b & !(1 << (bits - 1)),
         _ => unreachable!("decoded for floating-point numbers only"),
     };
     ty.truncated(result)
 }
 
-fn high_product(ty: Ty, a: u64, b: u64) -> u64 {
+fn high_product(ty: PtxType, a: u64, b: u64) -> u64 {
     match (ty.kind, ty.bits) {
         // The product of two unsigned words has more than an `i128`.
-        (Kind::Signed, bits) => ((ty.integer(a) * ty.integer(b)) >> bits) as u64,
+        (TypeKind::Signed, bits) => ((ty.integer(a) * ty.integer(b)) >> bits) as u64,
         (_, bits) => ((u128::from(ty.truncated(a)) * u128::from(ty.truncated(b))) >> bits) as u64,
     }
 }
@@ -184,7 +190,7 @@ fn permuted(bytes: u64, selector: u64) -> u64 {
 }
 
 /// `dp4a.u32.s32`, or other signs where `ty` says so: the first factors unsigned, the second ones signed.
-fn byte_products(_: Ty, [a, b, c]: [u64; 3]) -> u64 {
+fn byte_products(_: PtxType, [a, b, c]: [u64; 3]) -> u64 {
     let product = |at: u32| (a >> (8 * at) & 255) as i64 * extended(b >> (8 * at), 8);
     let sum: i64 = (0..4).map(product).sum();
     (extended(c, 32) + sum) as u64
@@ -198,9 +204,9 @@ fn logic(table: u8, [a, b, c]: [u64; 3]) -> u64 {
     (0..8).filter(|at| table >> at & 1 != 0).map(term).fold(0, |all, term| all | term)
 }
 
-fn extracted(ty: Ty, [a, start, len]: [u64; 3]) -> u64 {
+fn extracted(ty: PtxType, [a, start, len]: [u64; 3]) -> u64 {
     let (start, len) = ((start & 255) as u32, (len & 255) as u32);
-    let signed = ty.kind == Kind::Signed;
+    let signed = ty.kind == TypeKind::Signed;
     let value = ty.integer(a) >> start.min(127);
     match len {
         0 => 0,
@@ -210,9 +216,9 @@ fn extracted(ty: Ty, [a, start, len]: [u64; 3]) -> u64 {
     }
 }
 
-fn leading(ty: Ty, a: u64, shifts: bool) -> u64 {
+fn leading(ty: PtxType, a: u64, shifts: bool) -> u64 {
     let value = match ty.kind {
-        Kind::Signed if ty.integer(a) < 0 => ty.truncated(!a),
+        TypeKind::Signed if ty.integer(a) < 0 => ty.truncated(!a),
         _ => ty.truncated(a),
     };
     match value {
@@ -224,7 +230,7 @@ fn leading(ty: Ty, a: u64, shifts: bool) -> u64 {
     }
 }
 
-fn is(class: Class, ty: Ty, a: u64) -> bool {
+fn is(class: Class, ty: PtxType, a: u64) -> bool {
     let value = to_float(ty, a);
     let normal = match ty.bits {
         32 => (value as f32).is_normal(),
@@ -240,14 +246,14 @@ fn is(class: Class, ty: Ty, a: u64) -> bool {
     }
 }
 
-fn float(what: What, ty: Ty, mode: Mode, operands: [u64; 3]) -> u64 {
+fn float(what: ArithmeticOp, ty: PtxType, mode: OperationMode, operands: [u64; 3]) -> u64 {
     let sign = 1u64 << (ty.bits - 1);
     match what {
-        What::CopySign => {
+        ArithmeticOp::CopySign => {
             return operands[0] & sign | ty.truncated(operands[1]) & !sign;
         }
-        What::Neg => return flushed_bits(ty, mode, ty.truncated(operands[0] ^ sign)),
-        What::Abs => return flushed_bits(ty, mode, ty.truncated(operands[0]) & !sign),
+        ArithmeticOp::Neg => return flushed_bits(ty, mode, ty.truncated(operands[0] ^ sign)),
+        ArithmeticOp::Abs => return flushed_bits(ty, mode, ty.truncated(operands[0]) & !sign),
         _ => {}
     }
     let flushed = |value: f64| match mode.flushes && value.abs() < smallest(ty) {
@@ -256,35 +262,37 @@ fn float(what: What, ty: Ty, mode: Mode, operands: [u64; 3]) -> u64 {
     };
     let [a, b, c] = operands.map(|bits| flushed(to_float(ty, bits)));
     let result = match what {
-        What::Add => a + b,
-        What::Sub => a - b,
-        What::MulLow => a * b,
-        What::Fma => return limited(ty, mode, flushed_bits(ty, mode, fused(ty, [a, b, c]))),
-        What::Div => a / b,
-        What::Min => smaller(mode, a, b),
-        What::Max => -smaller(mode, -a, -b),
-        What::Sqrt => a.sqrt(),
-        What::Reciprocal => 1.0 / a,
-        What::ReciprocalSqrt => 1.0 / a.sqrt(),
-        What::Exp2 => a.exp2(),
-        What::Log2 => a.log2(),
-        What::Sin => a.sin(),
-        What::Cos => a.cos(),
-        What::Tanh => a.tanh(),
+        ArithmeticOp::Add => a + b,
+        ArithmeticOp::Sub => a - b,
+        ArithmeticOp::MulLow => a * b,
+        ArithmeticOp::Fma => {
+            return limited(ty, mode, flushed_bits(ty, mode, fused(ty, [a, b, c])));
+        }
+        ArithmeticOp::Div => a / b,
+        ArithmeticOp::Min => smaller(mode, a, b),
+        ArithmeticOp::Max => -smaller(mode, -a, -b),
+        ArithmeticOp::Sqrt => a.sqrt(),
+        ArithmeticOp::Reciprocal => 1.0 / a,
+        ArithmeticOp::ReciprocalSqrt => 1.0 / a.sqrt(),
+        ArithmeticOp::Exp2 => a.exp2(),
+        ArithmeticOp::Log2 => a.log2(),
+        ArithmeticOp::Sin => a.sin(),
+        ArithmeticOp::Cos => a.cos(),
+        ArithmeticOp::Tanh => a.tanh(),
         _ => unreachable!("decoded for whole numbers only"),
     };
     limited(ty, mode, from_float(ty, flushed(result)))
 }
 
 /// The smallest number of full precision.
-fn smallest(ty: Ty) -> f64 {
+fn smallest(ty: PtxType) -> f64 {
     match (ty.kind, ty.bits) {
-        (Kind::Float, 16) => half::f16::MIN_POSITIVE.to_f64(),
+        (TypeKind::Float, 16) => half::f16::MIN_POSITIVE.to_f64(),
         _ => f64::from(f32::MIN_POSITIVE),
     }
 }
 
-fn flushed_bits(ty: Ty, mode: Mode, bits: u64) -> u64 {
+fn flushed_bits(ty: PtxType, mode: OperationMode, bits: u64) -> u64 {
     match mode.flushes && to_float(ty, bits).abs() < smallest(ty) {
         true => bits & 1 << (ty.bits - 1),
         false => bits,
@@ -292,7 +300,7 @@ fn flushed_bits(ty: Ty, mode: Mode, bits: u64) -> u64 {
 }
 
 /// Of f64, one operation rounded again to a shorter type is the operation in that type, but not for three operands.
-fn fused(ty: Ty, [a, b, c]: [f64; 3]) -> u64 {
+fn fused(ty: PtxType, [a, b, c]: [f64; 3]) -> u64 {
     match ty.bits {
         64 => a.mul_add(b, c).to_bits(),
         32 => u64::from((a as f32).mul_add(b as f32, c as f32).to_bits()),
@@ -301,7 +309,7 @@ fn fused(ty: Ty, [a, b, c]: [f64; 3]) -> u64 {
     }
 }
 
-fn limited(ty: Ty, mode: Mode, bits: u64) -> u64 {
+fn limited(ty: PtxType, mode: OperationMode, bits: u64) -> u64 {
     if !mode.saturates {
         return bits;
     }
@@ -309,7 +317,7 @@ fn limited(ty: Ty, mode: Mode, bits: u64) -> u64 {
     from_float(ty, if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) })
 }
 
-fn smaller(mode: Mode, a: f64, b: f64) -> f64 {
+fn smaller(mode: OperationMode, a: f64, b: f64) -> f64 {
     match (a.is_nan(), b.is_nan()) {
         (true, _) | (_, true) if mode.propagates => f64::NAN,
         (true, _) => b,

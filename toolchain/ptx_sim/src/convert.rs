@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Conversions between types of registers.
 
-use crate::types::{Kind, Ty};
+use crate::types::{PtxType, TypeKind};
 use half::{bf16, f16};
 
 /// The value of bits.
-pub fn to_float(ty: Ty, bits: u64) -> f64 {
+pub fn to_float(ty: PtxType, bits: u64) -> f64 {
     match (ty.kind, ty.bits) {
-        (Kind::Brain, _) => bf16::from_bits(bits as u16).to_f64(),
+        (TypeKind::Brain, _) => bf16::from_bits(bits as u16).to_f64(),
         (_, 16) => f16::from_bits(bits as u16).to_f64(),
         (_, 32) => f64::from(f32::from_bits(bits as u32)),
         _ => f64::from_bits(bits),
@@ -15,9 +15,9 @@ pub fn to_float(ty: Ty, bits: u64) -> f64 {
 }
 
 /// The bits of a value, rounded to the nearest.
-pub fn from_float(ty: Ty, value: f64) -> u64 {
+pub fn from_float(ty: PtxType, value: f64) -> u64 {
     match (ty.kind, ty.bits) {
-        (Kind::Brain, _) => u64::from(bf16::from_f32(odd(value)).to_bits()),
+        (TypeKind::Brain, _) => u64::from(bf16::from_f32(odd(value)).to_bits()),
         (_, 16) => u64::from(f16::from_f32(odd(value)).to_bits()),
         (_, 32) => u64::from((value as f32).to_bits()),
         _ => value.to_bits(),
@@ -60,9 +60,9 @@ pub enum Rounding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conversion {
     /// The result's type.
-    pub to: Ty,
+    pub to: PtxType,
     /// The operand's type.
-    pub from: Ty,
+    pub from: PtxType,
     /// How it rounds.
     pub rounding: Rounding,
     /// Whether the result is limited: to its type, or to 0 to 1.
@@ -109,9 +109,9 @@ pub fn convert(how: Conversion, bits: u64) -> u64 {
     }
 }
 
-fn limits(ty: Ty) -> [i128; 2] {
+fn limits(ty: PtxType) -> [i128; 2] {
     match ty.kind {
-        Kind::Signed => [-(1 << (ty.bits - 1)), (1 << (ty.bits - 1)) - 1],
+        TypeKind::Signed => [-(1 << (ty.bits - 1)), (1 << (ty.bits - 1)) - 1],
         _ => [0, (1 << ty.bits) - 1],
     }
 }

@@ -2,11 +2,11 @@
 //! Instructions, of their opcodes and operands.
 
 use crate::comparison::comparison;
-use crate::compute::{Class, Mode, What};
+use crate::compute::{ArithmeticOp, Class, OperationMode};
 use crate::convert::{Conversion, Rounding};
-use crate::module::{Access, Op, Order, Source, Space, Update};
+use crate::module::{Access, MemoryOrder, Op, OperandSource, Space, Update};
 use crate::operands::{Operand, one, register, registers, sources};
-use crate::types::{Kind, Ty};
+use crate::types::{PtxType, TypeKind};
 
 /// The instruction of an opcode and its operands, without those of control flow; nothing where it is not known.
 pub fn decoded(opcode: &str, operands: &[Operand]) -> Option<Op> {
@@ -19,7 +19,7 @@ pub fn decoded(opcode: &str, operands: &[Operand]) -> Option<Op> {
         "cvt" => conversion(&parts, operands).or_else(|| other(opcode, &parts, operands)),
         "cvta" => address_conversion(&parts, operands),
         "isspacep" => {
-            let [Operand::One(Source::Register(to)), Operand::One(from)] = operands else {
+            let [Operand::One(OperandSource::Register(to)), Operand::One(from)] = operands else {
                 return None;
             };
             Some(Op::IsSpace { space: space(&parts)?, to: *to, from: *from })
@@ -47,30 +47,30 @@ fn space(parts: &[&str]) -> Option<Space> {
     Some(parts.iter().find_map(of).unwrap_or(Space::Generic))
 }
 
-fn access(parts: &[&str], otherwise: Order) -> Option<Access> {
-    let element = Ty::of(parts.last()?)?.bytes();
+fn access(parts: &[&str], otherwise: MemoryOrder) -> Option<Access> {
+    let element = PtxType::of(parts.last()?)?.bytes();
     let order = |part: &&str| match *part {
-        "relaxed" | "volatile" => Some(Order::Relaxed),
-        "acquire" => Some(Order::Acquire),
-        "release" => Some(Order::Release),
-        "acq_rel" => Some(Order::AcquireRelease),
-        "mmio" => Some(Order::Relaxed),
+        "relaxed" | "volatile" => Some(MemoryOrder::Relaxed),
+        "acquire" => Some(MemoryOrder::Acquire),
+        "release" => Some(MemoryOrder::Release),
+        "acq_rel" => Some(MemoryOrder::AcquireRelease),
+        "mmio" => Some(MemoryOrder::Relaxed),
         _ => None,
     };
     let order = parts.iter().find_map(order).unwrap_or(otherwise);
     let is_constant = parts.contains(&"nc");
-    let (space, lets_others) = (space(parts)?, order != Order::Weak);
+    let (space, lets_others) = (space(parts)?, order != MemoryOrder::Weak);
     Some(Access { space, order, is_constant, lets_others, element })
 }
 
 fn load(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     let [to, from] = operands else { return None };
-    let ty = Ty::of(parts.last()?)?;
-    let (bytes, signed, to) = (ty.bytes(), ty.kind == Kind::Signed, registers(to)?);
+    let ty = PtxType::of(parts.last()?)?;
+    let (bytes, signed, to) = (ty.bytes(), ty.kind == TypeKind::Signed, registers(to)?);
     match from {
         Operand::Parameter(at) => Some(Op::LoadParameter { bytes, signed, to, at: *at }),
         Operand::Memory(address) => {
-            let access = access(parts, Order::Weak)?;
+            let access = access(parts, MemoryOrder::Weak)?;
             Some(Op::Load { access, bytes, signed, to, address: *address })
         }
         _ => None,
@@ -79,11 +79,11 @@ fn load(parts: &[&str], operands: &[Operand]) -> Option<Op> {
 
 fn store(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     let [to, from] = operands else { return None };
-    let (bytes, from) = (Ty::of(parts.last()?)?.bytes(), sources(from)?);
+    let (bytes, from) = (PtxType::of(parts.last()?)?.bytes(), sources(from)?);
     match to {
         Operand::Parameter(at) => Some(Op::StoreParameter { bytes, from, at: *at }),
         Operand::Memory(address) => {
-            let access = access(parts, Order::Weak)?;
+            let access = access(parts, MemoryOrder::Weak)?;
             Some(Op::Store { access, bytes, from, address: *address })
         }
         _ => None,
@@ -91,15 +91,15 @@ fn store(parts: &[&str], operands: &[Operand]) -> Option<Op> {
 }
 
 fn atomic(parts: &[&str], operands: &[Operand]) -> Option<Op> {
-    let ty = Ty::of(parts.last()?)?;
+    let ty = PtxType::of(parts.last()?)?;
     let update = |part: &&str| {
         Some(match *part {
-            "add" => Update::Compute(What::Add),
-            "min" => Update::Compute(What::Min),
-            "max" => Update::Compute(What::Max),
-            "and" => Update::Compute(What::And),
-            "or" => Update::Compute(What::Or),
-            "xor" => Update::Compute(What::Xor),
+            "add" => Update::Compute(ArithmeticOp::Add),
+            "min" => Update::Compute(ArithmeticOp::Min),
+            "max" => Update::Compute(ArithmeticOp::Max),
+            "and" => Update::Compute(ArithmeticOp::And),
+            "or" => Update::Compute(ArithmeticOp::Or),
+            "xor" => Update::Compute(ArithmeticOp::Xor),
             "exch" => Update::Exchange,
             "cas" => Update::CompareExchange,
             "inc" => Update::Increment,
@@ -117,9 +117,9 @@ fn atomic(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     if values.len() != count {
         return None;
     }
-    let value = |at: usize| values.get(at).map_or(Some(Source::Bits(0)), one);
+    let value = |at: usize| values.get(at).map_or(Some(OperandSource::Bits(0)), one);
     // The ISA's order where none is named.
-    let access = access(parts, Order::Relaxed)?;
+    let access = access(parts, MemoryOrder::Relaxed)?;
     Some(Op::Atomic { access, update, ty, to, address: *address, from: [value(0)?, value(1)?] })
 }
 
@@ -134,9 +134,9 @@ fn fence(parts: &[&str], opcode: &str) -> Option<Op> {
         return None;
     }
     Some(Op::Fence(match parts.get(1) {
-        Some(&"acquire") => Order::Acquire,
-        Some(&"release") => Order::Release,
-        _ => Order::AcquireRelease,
+        Some(&"acquire") => MemoryOrder::Acquire,
+        Some(&"release") => MemoryOrder::Release,
+        _ => MemoryOrder::AcquireRelease,
     }))
 }
 
@@ -144,21 +144,21 @@ fn conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     let to = register(operands.first()?)?;
     let names = &parts[parts.len().checked_sub(2)?..];
     if let ("f16x2" | "bf16x2", "f32") = (names[0], names[1]) {
-        let ty = Ty::of(names[0].trim_end_matches("x2"))?;
+        let ty = PtxType::of(names[0].trim_end_matches("x2"))?;
         let [_, high, low] = operands else { return None };
         if !are_known(parts, &["rn", "satfinite", names[0]]) {
             return None;
         }
         let saturates = parts.contains(&"satfinite");
-        let from = Ty { kind: Kind::Float, bits: 32 };
+        let from = PtxType { kind: TypeKind::Float, bits: 32 };
         let how =
             Conversion { to: ty, from, rounding: Rounding::Nearest, saturates, flushes: false };
         return Some(Op::ConvertPair { how, to, from: [one(high)?, one(low)?] });
     }
     let [_, from] = operands else { return None };
     let how = Conversion {
-        to: Ty::of(names[0])?,
-        from: Ty::of(names[1])?,
+        to: PtxType::of(names[0])?,
+        from: PtxType::of(names[1])?,
         rounding: parts.iter().find_map(rounding).unwrap_or(Rounding::None),
         saturates: parts.contains(&"sat"),
         flushes: parts.contains(&"ftz"),
@@ -194,7 +194,7 @@ fn moved(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     if parts.len() != 2 {
         return None;
     }
-    let ty = Ty::of(parts.last()?)?;
+    let ty = PtxType::of(parts.last()?)?;
     match (to, from) {
         (Operand::Several(_), from) => {
             let to = registers(to)?;
@@ -207,25 +207,25 @@ fn moved(parts: &[&str], operands: &[Operand]) -> Option<Op> {
             Some(Op::Pack { to: register(to)?, from, bits })
         }
         (to, from) => {
-            let from = [one(from)?, Source::Bits(0), Source::Bits(0)];
-            let (what, mode) = (What::Move, Mode::default());
+            let from = [one(from)?, OperandSource::Bits(0), OperandSource::Bits(0)];
+            let (what, mode) = (ArithmeticOp::Move, OperationMode::default());
             Some(Op::Compute { what, ty, mode, to: register(to)?, from })
         }
     }
 }
 
 fn carried(parts: &[&str], operands: &[Operand]) -> Option<Op> {
-    let ty = Ty::of(parts.last()?)?;
+    let ty = PtxType::of(parts.last()?)?;
     let [to, from @ ..] = operands else { return None };
-    let value = |at: usize| from.get(at).map_or(Some(Source::Bits(0)), one);
+    let value = |at: usize| from.get(at).map_or(Some(OperandSource::Bits(0)), one);
     let (takes, gives) = (parts[0].ends_with('c'), parts.contains(&"cc"));
     let what = match parts[0].trim_end_matches('c') {
-        "add" => What::Add,
-        "sub" => What::Sub,
-        _ if parts[1] == "lo" => What::MadLow,
-        _ => What::MadHigh,
+        "add" => ArithmeticOp::Add,
+        "sub" => ArithmeticOp::Sub,
+        _ if parts[1] == "lo" => ArithmeticOp::MadLow,
+        _ => ArithmeticOp::MadHigh,
     };
-    let count = if matches!(what, What::Add | What::Sub) { 2 } else { 3 };
+    let count = if matches!(what, ArithmeticOp::Add | ArithmeticOp::Sub) { 2 } else { 3 };
     if from.len() != count || !are_known(parts, &["cc", "lo", "hi"]) {
         return None;
     }
@@ -234,8 +234,8 @@ fn carried(parts: &[&str], operands: &[Operand]) -> Option<Op> {
 }
 
 fn computed(parts: &[&str], operands: &[Operand]) -> Option<Op> {
-    let named = Ty::of(parts.last()?)
-        .or_else(|| Ty::of(parts[1..].iter().find(|it| Ty::of(it).is_some())?))?;
+    let named = PtxType::of(parts.last()?)
+        .or_else(|| PtxType::of(parts[1..].iter().find(|it| PtxType::of(it).is_some())?))?;
     if !are_known(parts, modifiers(parts[0])) || parts.ends_with(&["hi", "sat", "s32"]) {
         return None;
     }
@@ -244,8 +244,8 @@ fn computed(parts: &[&str], operands: &[Operand]) -> Option<Op> {
     if from.len() != count {
         return None;
     }
-    let value = |at: usize| from.get(at).map_or(Some(Source::Bits(0)), one);
-    let mode = Mode {
+    let value = |at: usize| from.get(at).map_or(Some(OperandSource::Bits(0)), one);
+    let mode = OperationMode {
         flushes: parts.contains(&"ftz"),
         saturates: parts.contains(&"sat"),
         propagates: parts.contains(&"NaN"),
@@ -262,7 +262,7 @@ fn computed(parts: &[&str], operands: &[Operand]) -> Option<Op> {
 
 /// Whether all that stands in an opcode are types or these.
 fn are_known(parts: &[&str], modifiers: &[&str]) -> bool {
-    parts[1..].iter().all(|part| modifiers.contains(part) || Ty::of(part).is_some())
+    parts[1..].iter().all(|part| modifiers.contains(part) || PtxType::of(part).is_some())
 }
 
 /// What an opcode of [`what`] may have besides types.
@@ -285,52 +285,52 @@ fn modifiers(name: &str) -> &'static [&'static str] {
 }
 
 /// What an opcode computes, and of how many operands.
-fn what(parts: &[&str], ty: Ty) -> Option<(What, usize)> {
+fn what(parts: &[&str], ty: PtxType) -> Option<(ArithmeticOp, usize)> {
     let has = |name: &str| parts.contains(&name);
     let clamps = has("clamp");
     Some(match parts[0] {
-        "add" => (What::Add, 2),
-        "sub" => (What::Sub, 2),
-        "mul" if has("wide") => (What::MulWide, 2),
-        "mul" if has("hi") => (What::MulHigh, 2),
-        "mul" => (What::MulLow, 2),
-        "mad" if has("wide") => (What::MadWide, 3),
-        "mad" if has("hi") => (What::MadHigh, 3),
-        "mad" if ty.is_float() => (What::Fma, 3),
-        "mad" => (What::MadLow, 3),
-        "fma" => (What::Fma, 3),
-        "div" => (What::Div, 2),
-        "rem" => (What::Rem, 2),
-        "neg" => (What::Neg, 1),
-        "abs" => (What::Abs, 1),
-        "min" => (What::Min, 2),
-        "max" => (What::Max, 2),
-        "and" => (What::And, 2),
-        "or" => (What::Or, 2),
-        "xor" => (What::Xor, 2),
-        "not" => (What::Not, 1),
-        "shl" => (What::ShiftLeft, 2),
-        "shr" => (What::ShiftRight, 2),
-        "shf" if has("l") => (What::FunnelLeft { clamps }, 3),
-        "shf" => (What::FunnelRight { clamps }, 3),
-        "selp" => (What::Select, 3),
-        "popc" => (What::Population, 1),
-        "clz" => (What::LeadingZeros, 1),
-        "brev" => (What::Reverse, 1),
-        "prmt" if parts.len() == 2 => (What::Permute, 3),
-        "sqrt" => (What::Sqrt, 1),
-        "rcp" => (What::Reciprocal, 1),
-        "rsqrt" => (What::ReciprocalSqrt, 1),
-        "ex2" => (What::Exp2, 1),
-        "lg2" => (What::Log2, 1),
-        "sin" => (What::Sin, 1),
-        "cos" => (What::Cos, 1),
-        "tanh" => (What::Tanh, 1),
-        "copysign" => (What::CopySign, 2),
-        "dp4a" if has("u32") && has("s32") && parts[1] == "u32" => (What::ByteProducts, 3),
-        "bfe" => (What::ExtractField, 3),
-        "bfind" => (What::FindLeading { shifts: has("shiftamt") }, 1),
-        "sad" => (What::SumOfDifferences, 3),
+        "add" => (ArithmeticOp::Add, 2),
+        "sub" => (ArithmeticOp::Sub, 2),
+        "mul" if has("wide") => (ArithmeticOp::MulWide, 2),
+        "mul" if has("hi") => (ArithmeticOp::MulHigh, 2),
+        "mul" => (ArithmeticOp::MulLow, 2),
+        "mad" if has("wide") => (ArithmeticOp::MadWide, 3),
+        "mad" if has("hi") => (ArithmeticOp::MadHigh, 3),
+        "mad" if ty.is_float() => (ArithmeticOp::Fma, 3),
+        "mad" => (ArithmeticOp::MadLow, 3),
+        "fma" => (ArithmeticOp::Fma, 3),
+        "div" => (ArithmeticOp::Div, 2),
+        "rem" => (ArithmeticOp::Rem, 2),
+        "neg" => (ArithmeticOp::Neg, 1),
+        "abs" => (ArithmeticOp::Abs, 1),
+        "min" => (ArithmeticOp::Min, 2),
+        "max" => (ArithmeticOp::Max, 2),
+        "and" => (ArithmeticOp::And, 2),
+        "or" => (ArithmeticOp::Or, 2),
+        "xor" => (ArithmeticOp::Xor, 2),
+        "not" => (ArithmeticOp::Not, 1),
+        "shl" => (ArithmeticOp::ShiftLeft, 2),
+        "shr" => (ArithmeticOp::ShiftRight, 2),
+        "shf" if has("l") => (ArithmeticOp::FunnelLeft { clamps }, 3),
+        "shf" => (ArithmeticOp::FunnelRight { clamps }, 3),
+        "selp" => (ArithmeticOp::Select, 3),
+        "popc" => (ArithmeticOp::Population, 1),
+        "clz" => (ArithmeticOp::LeadingZeros, 1),
+        "brev" => (ArithmeticOp::Reverse, 1),
+        "prmt" if parts.len() == 2 => (ArithmeticOp::Permute, 3),
+        "sqrt" => (ArithmeticOp::Sqrt, 1),
+        "rcp" => (ArithmeticOp::Reciprocal, 1),
+        "rsqrt" => (ArithmeticOp::ReciprocalSqrt, 1),
+        "ex2" => (ArithmeticOp::Exp2, 1),
+        "lg2" => (ArithmeticOp::Log2, 1),
+        "sin" => (ArithmeticOp::Sin, 1),
+        "cos" => (ArithmeticOp::Cos, 1),
+        "tanh" => (ArithmeticOp::Tanh, 1),
+        "copysign" => (ArithmeticOp::CopySign, 2),
+        "dp4a" if has("u32") && has("s32") && parts[1] == "u32" => (ArithmeticOp::ByteProducts, 3),
+        "bfe" => (ArithmeticOp::ExtractField, 3),
+        "bfind" => (ArithmeticOp::FindLeading { shifts: has("shiftamt") }, 1),
+        "sad" => (ArithmeticOp::SumOfDifferences, 3),
         "testp" => {
             let class = match parts[1] {
                 "finite" => Class::Finite,
@@ -341,7 +341,7 @@ fn what(parts: &[&str], ty: Ty) -> Option<(What, usize)> {
                 "subnormal" => Class::Subnormal,
                 _ => return None,
             };
-            (What::Test(class), 1)
+            (ArithmeticOp::Test(class), 1)
         }
         _ => return None,
     })
@@ -350,10 +350,17 @@ fn what(parts: &[&str], ty: Ty) -> Option<(What, usize)> {
 /// What the machine knows. Most instructions set what stands first.
 fn other(opcode: &str, parts: &[&str], operands: &[Operand]) -> Option<Op> {
     if parts[0] == "lop3" {
-        let [to, a, b, c, Operand::One(Source::Bits(table))] = operands else { return None };
-        let (what, ty) = (What::Logic(*table as u8), Ty { kind: Kind::Bits, bits: 32 });
+        let [to, a, b, c, Operand::One(OperandSource::Bits(table))] = operands else { return None };
+        let (what, ty) =
+            (ArithmeticOp::Logic(*table as u8), PtxType { kind: TypeKind::Bits, bits: 32 });
         let from = [one(a)?, one(b)?, one(c)?];
-        return Some(Op::Compute { what, ty, mode: Mode::default(), to: register(to)?, from });
+        return Some(Op::Compute {
+            what,
+            ty,
+            mode: OperationMode::default(),
+            to: register(to)?,
+            from,
+        });
     }
     let sets = match parts[0] {
         "shfl" | "vote" | "match" | "activemask" | "redux" | "ldmatrix" | "movmatrix" | "mma" => {
@@ -371,9 +378,9 @@ fn other(opcode: &str, parts: &[&str], operands: &[Operand]) -> Option<Op> {
     let rest = if sets && !is_given { &operands[1..] } else { operands };
     let each = |operand: &Operand| match operand {
         Operand::One(_) | Operand::Several(_) => sources(operand),
-        Operand::Memory(at) => Some(vec![at.base, Source::Bits(at.distance as u64)]),
+        Operand::Memory(at) => Some(vec![at.base, OperandSource::Bits(at.distance as u64)]),
         Operand::Box(at, coordinates) => {
-            let address = [at.base, Source::Bits(at.distance as u64)];
+            let address = [at.base, OperandSource::Bits(at.distance as u64)];
             Some(address.into_iter().chain(coordinates.iter().copied()).collect())
         }
         _ => None,

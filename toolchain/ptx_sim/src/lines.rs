@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// A place in a source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Line {
+pub struct SourceLine {
     /// The number of the file in the module.
     pub file: u32,
     /// The line, from 1.
@@ -20,7 +20,7 @@ pub struct Inlined {
     /// Where its instructions are: from one label to another one.
     pub ranges: Vec<[String; 2]>,
     /// The call.
-    pub call: Line,
+    pub call: SourceLine,
 }
 
 /// A datum of a section.
@@ -163,7 +163,7 @@ fn entry(
     of: &Abbreviation,
     ranges: Option<&Section>,
 ) -> Option<Inlined> {
-    let mut found = Inlined { ranges: Vec::new(), call: Line::default() };
+    let mut found = Inlined { ranges: Vec::new(), call: SourceLine::default() };
     let (mut low, mut high) = (None, None);
     for [attribute, form] in &of.attributes {
         let name = info.names.get(at).cloned();

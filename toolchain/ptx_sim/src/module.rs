@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A module that was read: its functions, in instructions that are ready to be executed, and its variables.
 
-use crate::compute::{Mode, What};
+use crate::compute::{ArithmeticOp, OperationMode};
 use crate::convert::Conversion;
-use crate::lines::Line;
-use crate::types::Ty;
+use crate::lines::SourceLine;
+use crate::types::PtxType;
 use std::collections::HashMap;
 
 /// PTX, read.
@@ -19,7 +19,7 @@ pub struct Module {
     /// Paths of source files by their numbers.
     pub(crate) files: HashMap<u32, String>,
     /// Different lines; instructions name them by their index.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<SourceLine>,
 }
 
 impl Module {
@@ -49,7 +49,7 @@ impl Module {
     /// The file, line and column that a number stands for; nothing where the module has no lines.
     #[must_use]
     pub fn line(&self, number: u32) -> Option<(&str, u32, u32)> {
-        let Line { file, line, column } = *self.lines.get(number as usize)?;
+        let SourceLine { file, line, column } = *self.lines.get(number as usize)?;
         Some((self.files.get(&file)?, line, column))
     }
 }
@@ -109,7 +109,7 @@ pub struct Instruction {
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Source {
+pub enum OperandSource {
     Register(u32),
     /// A predicate's opposite.
     Not(u32),
@@ -163,7 +163,7 @@ pub enum Space {
 
 /// What an access orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum MemoryOrder {
     /// Nothing: an ordinary access.
     Weak,
     /// Nothing, but others may access the word in the same way.
@@ -182,7 +182,7 @@ pub struct Access {
     /// Which memory.
     pub space: Space,
     /// What it orders.
-    pub order: Order,
+    pub order: MemoryOrder,
     /// Whether nothing writes there while the kernel runs (`ld.global.nc`).
     pub is_constant: bool,
     /// Whether it is a `volatile` one or atomic one, in a loop of which others must come on.
@@ -194,14 +194,14 @@ pub struct Access {
 /// An address: a base and a distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Address {
-    pub base: Source,
+    pub base: OperandSource,
     pub distance: i64,
 }
 
 /// What an atomic instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
-    Compute(What),
+    Compute(ArithmeticOp),
     Exchange,
     CompareExchange,
     /// Up to a value, then 0.
@@ -224,55 +224,55 @@ pub struct Relation {
 #[derive(Debug)]
 pub enum Op {
     Compute {
-        what: What,
-        ty: Ty,
-        mode: Mode,
+        what: ArithmeticOp,
+        ty: PtxType,
+        mode: OperationMode,
         to: u32,
-        from: [Source; 3],
+        from: [OperandSource; 3],
     },
     Compare {
         relation: Relation,
-        ty: Ty,
+        ty: PtxType,
         flushes: bool,
         /// How the result is joined with a predicate.
-        joined: Option<(What, Source)>,
+        joined: Option<(ArithmeticOp, OperandSource)>,
         to: Option<u32>,
         /// Where the opposite goes.
         opposite: Option<u32>,
-        from: [Source; 2],
+        from: [OperandSource; 2],
         /// What true is.
         is_true: u64,
     },
     Convert {
         how: Conversion,
         to: u32,
-        from: Source,
+        from: OperandSource,
     },
     /// Two halves of a word, rounded, the upper one first.
     ConvertPair {
         how: Conversion,
         to: u32,
-        from: [Source; 2],
+        from: [OperandSource; 2],
     },
     /// Several registers as one.
     Pack {
         to: u32,
-        from: Vec<Source>,
+        from: Vec<OperandSource>,
         bits: u32,
     },
     Unpack {
         to: Vec<Option<u32>>,
-        from: Source,
+        from: OperandSource,
         bits: u32,
     },
     /// A sum or difference with carries.
     Carry {
-        what: What,
-        ty: Ty,
+        what: ArithmeticOp,
+        ty: PtxType,
         takes: bool,
         gives: bool,
         to: u32,
-        from: [Source; 3],
+        from: [OperandSource; 3],
     },
     Load {
         access: Access,
@@ -284,7 +284,7 @@ pub enum Op {
     Store {
         access: Access,
         bytes: usize,
-        from: Vec<Source>,
+        from: Vec<OperandSource>,
         address: Address,
     },
     LoadParameter {
@@ -295,36 +295,36 @@ pub enum Op {
     },
     StoreParameter {
         bytes: usize,
-        from: Vec<Source>,
+        from: Vec<OperandSource>,
         at: usize,
     },
     Atomic {
         access: Access,
         update: Update,
-        ty: Ty,
+        ty: PtxType,
         to: Option<u32>,
         address: Address,
-        from: [Source; 2],
+        from: [OperandSource; 2],
     },
-    Fence(Order),
+    Fence(MemoryOrder),
     ToGeneric {
         space: Space,
         to: u32,
-        from: Source,
+        from: OperandSource,
     },
     FromGeneric {
         space: Space,
         to: u32,
-        from: Source,
+        from: OperandSource,
     },
     IsSpace {
         space: Space,
         to: u32,
-        from: Source,
+        from: OperandSource,
     },
     Jump(usize),
     JumpIndexed {
-        index: Source,
+        index: OperandSource,
         targets: Vec<usize>,
     },
     Call {
@@ -344,7 +344,7 @@ pub enum Op {
     Other {
         opcode: String,
         to: Vec<Option<u32>>,
-        from: Vec<Vec<Source>>,
+        from: Vec<Vec<OperandSource>>,
     },
     Nothing,
     /// An instruction that is not known, as it is written.

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Operands of instructions and the names that they use.
 
-use crate::module::{Address, Slot, Source, Special};
+use crate::module::{Address, OperandSource, Slot, Special};
 use std::collections::HashMap;
 
 /// An operand, as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
     /// A value.
-    One(Source),
+    One(OperandSource),
     /// `{…}`; `_` is none.
-    Several(Vec<Option<Source>>),
+    Several(Vec<Option<OperandSource>>),
     /// `_`
     Nowhere,
     /// Two results, `d|p`.
-    Pair(Option<Source>, Option<Source>),
+    Pair(Option<OperandSource>, Option<OperandSource>),
     /// `[…]` of memory.
     Memory(Address),
     /// `[…]` of parameters.
     Parameter(usize),
     /// `[map, {x, y}]`
-    Box(Address, Vec<Source>),
+    Box(Address, Vec<OperandSource>),
     /// `(…)`
     List(Vec<String>),
     /// A label or a function.
@@ -108,19 +108,19 @@ impl Names<'_> {
         self.parameters.iter().rev().find_map(|scope| scope.get(name)).copied()
     }
 
-    pub fn source(&mut self, text: &str) -> Option<Source> {
+    pub fn source(&mut self, text: &str) -> Option<OperandSource> {
         let text = text.trim();
         if let Some(special) = special(text) {
-            return Some(Source::Special(special));
+            return Some(OperandSource::Special(special));
         }
         if let Some(number) = literal(text) {
-            return Some(Source::Bits(number));
+            return Some(OperandSource::Bits(number));
         }
         if let Some(name) = text.strip_prefix('!') {
-            return self.register(name).map(Source::Not);
+            return self.register(name).map(OperandSource::Not);
         }
         if let Some(register) = self.register(text) {
-            return Some(Source::Register(register));
+            return Some(OperandSource::Register(register));
         }
         let (name, distance) = match text.split_once('+') {
             Some((name, distance)) => (name.trim(), literal(distance.trim())? as i64),
@@ -131,13 +131,13 @@ impl Names<'_> {
             None => name,
         };
         if let Some(at) = self.locals.get(name) {
-            return Some(Source::Local(at.wrapping_add(distance as u32)));
+            return Some(OperandSource::Local(at.wrapping_add(distance as u32)));
         }
         if let Some(number) = self.shared.and_then(|all| all.get(name)) {
-            return Some(Source::Shared(*number as u32, distance));
+            return Some(OperandSource::Shared(*number as u32, distance));
         }
         let number = self.globals.and_then(|all| all.get(name))?;
-        Some(Source::Global(*number as u32, distance))
+        Some(OperandSource::Global(*number as u32, distance))
     }
 
     fn address(&mut self, text: &str) -> Option<Address> {
@@ -216,13 +216,13 @@ impl Names<'_> {
 /// The register that an operand is.
 pub fn register(operand: &Operand) -> Option<u32> {
     match operand {
-        Operand::One(Source::Register(register)) => Some(*register),
+        Operand::One(OperandSource::Register(register)) => Some(*register),
         _ => None,
     }
 }
 
 /// The value that an operand is.
-pub fn one(operand: &Operand) -> Option<Source> {
+pub fn one(operand: &Operand) -> Option<OperandSource> {
     match operand {
         Operand::One(source) => Some(*source),
         _ => None,
@@ -231,13 +231,13 @@ pub fn one(operand: &Operand) -> Option<Source> {
 
 /// Registers that an operand names, to be set.
 pub fn registers(operand: &Operand) -> Option<Vec<Option<u32>>> {
-    let register = |source: &Option<Source>| match source {
+    let register = |source: &Option<OperandSource>| match source {
         None => Some(None),
-        Some(Source::Register(register)) => Some(Some(*register)),
+        Some(OperandSource::Register(register)) => Some(Some(*register)),
         Some(_) => None,
     };
     match operand {
-        Operand::One(Source::Register(register)) => Some(vec![Some(*register)]),
+        Operand::One(OperandSource::Register(register)) => Some(vec![Some(*register)]),
         Operand::Nowhere => Some(vec![None]),
         Operand::Several(all) => all.iter().map(register).collect(),
         Operand::Pair(first, second) => [first, second].into_iter().map(register).collect(),
@@ -246,7 +246,7 @@ pub fn registers(operand: &Operand) -> Option<Vec<Option<u32>>> {
 }
 
 /// The values of an operand.
-pub fn sources(operand: &Operand) -> Option<Vec<Source>> {
+pub fn sources(operand: &Operand) -> Option<Vec<OperandSource>> {
     match operand {
         Operand::One(source) => Some(vec![*source]),
         Operand::Several(all) => all.iter().copied().collect(),

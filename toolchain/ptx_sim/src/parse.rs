@@ -3,11 +3,11 @@
 
 use crate::decode::decoded;
 use crate::labels::Labels;
-use crate::lines::{Inlined, Line, inlined};
+use crate::lines::{Inlined, SourceLine, inlined};
 use crate::module::{Function, Instruction, Module, Op, Slot, Variable};
 use crate::operands::{Names, Operand};
 use crate::scan::{Item, Piece, items, pieces, without_comments};
-use crate::types::Ty;
+use crate::types::PtxType;
 use crate::variables::{Misread, after, element, list, misread, variable};
 use std::collections::HashMap;
 
@@ -48,7 +48,7 @@ impl Module {
             let function = Reader::new(&module, head)?.read(body, &inlined, &mut lines)?;
             module.functions.push(function);
         }
-        let mut all: Vec<(Line, u32)> = lines.into_iter().collect();
+        let mut all: Vec<(SourceLine, u32)> = lines.into_iter().collect();
         all.sort_by_key(|(_, number)| *number);
         module.lines = all.into_iter().map(|(line, _)| line).collect();
         Ok(module)
@@ -71,7 +71,7 @@ impl Module {
             let Item::Declaration(text) = item else { continue };
             let Some((head, values)) = text.split_once('=') else { continue };
             let Some((found, false)) = variable(head)? else { continue };
-            let size = element(head).map_or(1, Ty::bytes);
+            let size = element(head).map_or(1, PtxType::bytes);
             let mut addresses = Vec::new();
             for (at, value) in list(values).enumerate() {
                 let symbol = value.trim_start_matches("generic(").trim_end_matches(')');
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         mut self,
         body: &str,
         inlined: &[Inlined],
-        lines: &mut HashMap<Line, u32>,
+        lines: &mut HashMap<SourceLine, u32>,
     ) -> Result<Function, Misread> {
         let (globals, shared) =
             (std::mem::take(&mut self.globals), std::mem::take(&mut self.shared));
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         self.parameters(&mut names)?;
         let (mut labels, mut tables) = (Labels::new(), Labels::new());
         let mut jumps: Vec<(usize, usize, String)> = Vec::new();
-        let (mut line, mut own) = (Line::default(), Vec::new());
+        let (mut line, mut own) = (SourceLine::default(), Vec::new());
         let mut table = None;
         for piece in pieces(body) {
             match piece {
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
                 Piece::Line(text) => {
                     let mut each = text.split(|it: char| !it.is_ascii_digit()).map(str::parse);
                     let mut next = || each.next().and_then(Result::ok).unwrap_or(0);
-                    let found = Line { file: next(), line: next(), column: next() };
+                    let found = SourceLine { file: next(), line: next(), column: next() };
                     // Line 0 is none.
                     line = if found.line == 0 { line } else { found };
                 }
@@ -281,10 +281,10 @@ impl<'a> Reader<'a> {
     /// Gives each instruction the line that a reader of the kernel knows it by.
     fn lines(
         &mut self,
-        own: Vec<Line>,
+        own: Vec<SourceLine>,
         inlined: &[Inlined],
         labels: &Numbers,
-        lines: &mut HashMap<Line, u32>,
+        lines: &mut HashMap<SourceLine, u32>,
     ) {
         // Those inlined into others come after them, so that the innermost call is pushed last.
         let mut calls = vec![Vec::new(); own.len()];
@@ -297,8 +297,9 @@ impl<'a> Reader<'a> {
             }
         }
         for ((own, calls), instruction) in own.into_iter().zip(calls).zip(&mut self.function.code) {
-            let is_library =
-                |line: &Line| self.module.files.get(&line.file).is_none_or(|path| is_library(path));
+            let is_library = |line: &SourceLine| {
+                self.module.files.get(&line.file).is_none_or(|path| is_library(path))
+            };
             let mut outwards = calls.iter().rev();
             let line = if is_library(&own) {
                 outwards.find(|line| !is_library(line)).or(calls.first()).copied().unwrap_or(own)
@@ -319,7 +320,7 @@ fn is_library(path: &str) -> bool {
 
 fn parameter(names: &mut Names<'_>, text: &str) -> Result<Slot, Misread> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let ty = words.iter().find_map(|word| Ty::of(word.strip_prefix('.')?));
+    let ty = words.iter().find_map(|word| PtxType::of(word.strip_prefix('.')?));
     let size = ty.ok_or_else(|| misread(text))?.bytes();
     let declared = words.last().ok_or_else(|| misread(text))?;
     let (name, count) = match declared.split_once('[') {
@@ -355,7 +356,7 @@ fn directive(names: &mut Names<'_>, text: &str) -> Result<(), Misread> {
         ".local" => {
             let words: Vec<&str> = text.split_whitespace().collect();
             let declared = words.last().ok_or_else(|| misread(text))?;
-            let size = element(text).map_or(1, Ty::bytes);
+            let size = element(text).map_or(1, PtxType::bytes);
             let (name, count) = declared.split_once('[').unwrap_or((declared, "1]"));
             let count: usize = count.trim_end_matches(']').parse().map_err(|_| misread(text))?;
             let alignment = after(&words, ".align").unwrap_or(size);

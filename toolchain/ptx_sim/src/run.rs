@@ -4,7 +4,7 @@
 use crate::Fault;
 use crate::machine::Machine;
 use crate::memory::{CONSTANTS, Copy, Memory};
-use crate::module::{Access, Order, Space, Special};
+use crate::module::{Access, MemoryOrder, Space, Special};
 use crate::program::Program;
 use crate::thread::Thread;
 
@@ -68,7 +68,7 @@ impl Machine for Lane<'_> {
     fn at(&mut self, _: u32) {}
 
     fn load(&mut self, access: Access, address: u64, to: &mut [u8]) -> Result<(), String> {
-        if access.order != Order::Weak {
+        if access.order != MemoryOrder::Weak {
             return Err(unknown());
         }
         match access.space {
@@ -91,7 +91,7 @@ impl Machine for Lane<'_> {
 
     fn store(&mut self, access: Access, address: u64, from: &[u8]) -> Result<(), String> {
         match access.space {
-            _ if access.order != Order::Weak => Err(unknown()),
+            _ if access.order != MemoryOrder::Weak => Err(unknown()),
             Space::Shared if from.len() <= 8 => {
                 let mut bits = [0; 8];
                 bits[..from.len()].copy_from_slice(from);
@@ -113,7 +113,7 @@ impl Machine for Lane<'_> {
         Err(unknown())
     }
 
-    fn fence(&mut self, _: Order) -> Result<(), String> {
+    fn fence(&mut self, _: MemoryOrder) -> Result<(), String> {
         Err(unknown())
     }
 

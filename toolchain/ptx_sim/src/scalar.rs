@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Comparisons, sums with carries, and what atomic instructions make of a value.
 
-use crate::compute::{What, compute};
+use crate::compute::{ArithmeticOp, compute};
 use crate::convert::{Conversion, convert, to_float};
 use crate::module::{Relation, Update};
-use crate::types::{Kind, Ty, extended};
+use crate::types::{PtxType, TypeKind, extended};
 use std::cmp::Ordering;
 
 /// Whether a product of indices has more bits than its result.
-pub fn overflows(what: What, ty: Ty, [a, b, _]: [u64; 3]) -> bool {
-    let is_of_indices = ty == (Ty { kind: Kind::Unsigned, bits: 32 });
-    what == What::MulLow && is_of_indices && ty.truncated(a) * ty.truncated(b) > u64::from(u32::MAX)
+pub fn overflows(what: ArithmeticOp, ty: PtxType, [a, b, _]: [u64; 3]) -> bool {
+    let is_of_indices = ty == (PtxType { kind: TypeKind::Unsigned, bits: 32 });
+    what == ArithmeticOp::MulLow
+        && is_of_indices
+        && ty.truncated(a) * ty.truncated(b) > u64::from(u32::MAX)
 }
 
 /// The value of bytes, as a register has it.
@@ -26,7 +28,7 @@ pub fn word(bytes: &[u8], signed: bool) -> u64 {
     }
 }
 
-pub fn holds(relation: Relation, ty: Ty, flushes: bool, a: u64, b: u64) -> bool {
+pub fn holds(relation: Relation, ty: PtxType, flushes: bool, a: u64, b: u64) -> bool {
     let order = if ty.is_float() {
         let value = |bits| {
             let value = to_float(ty, bits);
@@ -47,7 +49,7 @@ pub fn holds(relation: Relation, ty: Ty, flushes: bool, a: u64, b: u64) -> bool 
     }
 }
 
-pub fn updated(update: Update, ty: Ty, before: u64, [a, b]: [u64; 2]) -> Option<u64> {
+pub fn updated(update: Update, ty: PtxType, before: u64, [a, b]: [u64; 2]) -> Option<u64> {
     let (a, b) = (ty.truncated(a), ty.truncated(b));
     Some(match update {
         Update::Compute(what) => compute(what, ty, Default::default(), [before, a, 0]),
@@ -61,22 +63,22 @@ pub fn updated(update: Update, ty: Ty, before: u64, [a, b]: [u64; 2]) -> Option<
     })
 }
 
-pub fn carried(what: What, ty: Ty, [a, b, c]: [u64; 3], carry: bool) -> (u64, bool) {
+pub fn carried(what: ArithmeticOp, ty: PtxType, [a, b, c]: [u64; 3], carry: bool) -> (u64, bool) {
     let value = |bits: u64| u128::from(ty.truncated(bits));
     let carry = u128::from(carry);
     let (low, high) = match what {
-        What::Sub => {
+        ArithmeticOp::Sub => {
             let all = value(a).wrapping_sub(value(b)).wrapping_sub(carry);
             (all as u64, all >> ty.bits & 1)
         }
-        What::Add => {
+        ArithmeticOp::Add => {
             let all = value(a) + value(b) + carry;
             (all as u64, all >> ty.bits)
         }
         what => {
             let product = value(a) * value(b);
             let part = match what {
-                What::MadLow => value(product as u64),
+                ArithmeticOp::MadLow => value(product as u64),
                 _ => product >> ty.bits,
             };
             let all = part + value(c) + carry;

@@ -2,7 +2,7 @@
 //! Mistakes are found, and told with their place.
 
 use crate::convert::from_float;
-use crate::types::{Kind, Ty};
+use crate::types::{PtxType, TypeKind};
 use crate::{Fault, Memory, Program};
 
 /// Runs two threads that do this, with an array of 16 bytes to read and one to write, and 8 bytes of shared memory.
@@ -171,7 +171,8 @@ fn results_below_the_normal_range_are_flushed_where_asked() {
 
 #[test]
 fn numbers_of_16_bits_are_rounded_once() {
-    let (f16, bf16) = (Ty { kind: Kind::Float, bits: 16 }, Ty { kind: Kind::Brain, bits: 16 });
+    let (f16, bf16) =
+        (PtxType { kind: TypeKind::Float, bits: 16 }, PtxType { kind: TypeKind::Brain, bits: 16 });
     let below = 2f64.powi(-40);
     for (ty, last) in [(f16, 10), (bf16, 7)] {
         let half = 2f64.powi(-last - 1);

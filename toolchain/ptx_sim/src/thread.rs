@@ -3,10 +3,10 @@
 
 mod accesses;
 
-use crate::compute::{What, compute};
+use crate::compute::{ArithmeticOp, compute};
 use crate::convert::convert;
 use crate::machine::Machine;
-use crate::module::{Function, Module, Op, Slot, Source, Space};
+use crate::module::{Function, Module, Op, OperandSource, Slot, Space};
 use crate::scalar::{carried, holds, overflows, pair_half, word};
 use crate::types::truncated;
 
@@ -173,17 +173,17 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn value<M: Machine>(&mut self, machine: &mut M, source: Source) -> u64 {
+    fn value<M: Machine>(&mut self, machine: &mut M, source: OperandSource) -> u64 {
         match source {
-            Source::Register(register) => self.read(register),
-            Source::Not(register) => !self.read(register) & 1,
-            Source::Bits(bits) => bits,
-            Source::Special(register) => machine.special(register),
-            Source::Local(at) => self.frame().local as u64 + u64::from(at),
-            Source::Global(number, distance) => {
+            OperandSource::Register(register) => self.read(register),
+            OperandSource::Not(register) => !self.read(register) & 1,
+            OperandSource::Bits(bits) => bits,
+            OperandSource::Special(register) => machine.special(register),
+            OperandSource::Local(at) => self.frame().local as u64 + u64::from(at),
+            OperandSource::Global(number, distance) => {
                 machine.global(number).wrapping_add_signed(distance)
             }
-            Source::Shared(number, distance) => {
+            OperandSource::Shared(number, distance) => {
                 machine.shared(number).wrapping_add_signed(distance)
             }
         }
@@ -239,8 +239,8 @@ impl<'a> Thread<'a> {
                 if let Some((what, with)) = joined {
                     let with = self.value(machine, *with) & 1 != 0;
                     let join = |one: bool| match what {
-                        What::And => one & with,
-                        What::Or => one | with,
+                        ArithmeticOp::And => one & with,
+                        ArithmeticOp::Or => one | with,
                         _ => one ^ with,
                     };
                     (holds, not) = (join(holds), join(not));

@@ -3,7 +3,7 @@
 
 /// What bits mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TypeKind {
     /// Whole numbers from 0.
     Unsigned,
     /// Whole numbers in two's complement.
@@ -20,21 +20,21 @@ pub enum Kind {
 
 /// A type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ty {
+pub struct PtxType {
     /// What the bits mean.
-    pub kind: Kind,
+    pub kind: TypeKind,
     /// How many there are.
     pub bits: u32,
 }
 
-impl Ty {
+impl PtxType {
     /// The type of a name, such as `u32`.
     pub fn of(name: &str) -> Option<Self> {
         let of = |kind, bits| Some(Self { kind, bits });
         match name {
-            "pred" => return of(Kind::Predicate, 1),
-            "bf16" => return of(Kind::Brain, 16),
-            "f16" | "f32" | "f64" => return of(Kind::Float, name[1..].parse().ok()?),
+            "pred" => return of(TypeKind::Predicate, 1),
+            "bf16" => return of(TypeKind::Brain, 16),
+            "f16" | "f32" | "f64" => return of(TypeKind::Float, name[1..].parse().ok()?),
             _ => {}
         }
         let bits = name.get(1..)?.parse().ok()?;
@@ -42,9 +42,9 @@ impl Ty {
             return None;
         }
         match &name[..1] {
-            "u" => of(Kind::Unsigned, bits),
-            "s" => of(Kind::Signed, bits),
-            "b" => of(Kind::Bits, bits),
+            "u" => of(TypeKind::Unsigned, bits),
+            "s" => of(TypeKind::Signed, bits),
+            "b" => of(TypeKind::Bits, bits),
             _ => None,
         }
     }
@@ -56,7 +56,7 @@ impl Ty {
 
     /// Whether it is a floating-point number.
     pub fn is_float(self) -> bool {
-        matches!(self.kind, Kind::Float | Kind::Brain)
+        matches!(self.kind, TypeKind::Float | TypeKind::Brain)
     }
 
     /// The bits that count.
@@ -67,7 +67,7 @@ impl Ty {
     /// A register with these bits: a signed number fills a wider one with its sign.
     pub fn filled(self, bits: u64) -> u64 {
         match self.kind {
-            Kind::Signed => extended(bits, self.bits) as u64,
+            TypeKind::Signed => extended(bits, self.bits) as u64,
             _ => self.truncated(bits),
         }
     }
@@ -76,7 +76,7 @@ impl Ty {
     pub fn integer(self, bits: u64) -> i128 {
         let bits = self.truncated(bits);
         match self.kind {
-            Kind::Signed => i128::from(extended(bits, self.bits)),
+            TypeKind::Signed => i128::from(extended(bits, self.bits)),
             _ => i128::from(bits),
         }
     }

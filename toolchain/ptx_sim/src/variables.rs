@@ -3,7 +3,7 @@
 
 use crate::module::Variable;
 use crate::operands::literal;
-use crate::types::Ty;
+use crate::types::PtxType;
 
 /// Why a text is not read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,8 +21,8 @@ pub fn list(values: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The type that a declaration names last.
-pub fn element(head: &str) -> Option<Ty> {
-    head.split_whitespace().rev().find_map(|word| Ty::of(word.strip_prefix('.')?))
+pub fn element(head: &str) -> Option<PtxType> {
+    head.split_whitespace().rev().find_map(|word| PtxType::of(word.strip_prefix('.')?))
 }
 
 /// A variable, and whether it is in shared memory.

@@ -3,7 +3,7 @@
 
 use super::Emitter;
 use super::register::{
-    B16, B32, B64, Bits, Float, Integer, Kind, Operand, Predicate, Register, Type, U32, U64,
+    B16, B32, B64, Bits, Float, Integer, Operand, Predicate, Register, RegisterKind, Type, U32, U64,
 };
 
 macro_rules! instructions {
@@ -194,7 +194,7 @@ impl Emitter {
         self.converted("cvt.rn", to, From::NAME, a.into())
     }
 
-    fn converted<To: Type, From: Kind>(
+    fn converted<To: Type, From: RegisterKind>(
         &mut self,
         opcode: &str,
         _: To,

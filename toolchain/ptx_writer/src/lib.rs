@@ -24,14 +24,14 @@ mod tests;
 use flow::Condition;
 pub use flow::Label;
 pub use integer::Relation;
-pub use memory::{Address, Place};
+pub use memory::{Address, OffsetAddress};
 pub use number::Number;
 pub use register::{
     B32, B64, BLOCK, Constant, F32, F64, Global, Operand, Predicate, Register, S32, S64, Shared,
     THREAD, U32, U64,
 };
-use register::{Class, Kind, Type};
-pub use stored::{Format, Numbers, Stored};
+use register::{Class, RegisterKind, Type};
+pub use stored::{NumberFormats, StorageFormat, StoredValue};
 
 /// The instructions so far.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl Emitter {
     }
 
     /// A register that nothing has written yet.
-    pub fn register<K: Kind>(&mut self) -> Register<K> {
+    pub fn register<K: RegisterKind>(&mut self) -> Register<K> {
         let count = self.counts.entry(K::CLASS).or_default();
         *count += 1;
         Register { scope: self.scope, number: *count - 1, kind: PhantomData }

@@ -5,11 +5,11 @@ use std::fmt::{Display, Formatter, Result};
 
 use super::Emitter;
 use super::register::{
-    B32, B64, Constant, Global, Integer, Kind, Operand, Register, Shared, Type, U32, U64,
+    B32, B64, Constant, Global, Integer, Operand, Register, RegisterKind, Shared, Type, U32, U64,
 };
 
 /// An address in one of the memories.
-pub trait Address: Kind + Type<Held = Self> {
+pub trait Address: RegisterKind + Type<Held = Self> {
     /// What distances are.
     type Distance: Integer;
     /// How a load begins.
@@ -41,26 +41,26 @@ type Distance<A> = Operand<<<A as Address>::Distance as Type>::Held>;
 
 /// An address and a distance from it in bytes, which a load or a store adds by itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<A> {
+pub struct OffsetAddress<A> {
     address: Register<A>,
     distance: Option<i64>,
 }
 
 impl<A: Address> Register<A> {
     /// The place so many bytes after it.
-    pub fn at(self, distance: impl TryInto<i64>) -> Place<A> {
+    pub fn at(self, distance: impl TryInto<i64>) -> OffsetAddress<A> {
         let distance = distance.try_into().ok();
-        Place { address: self, distance: Some(distance.expect("distances have 64 bits")) }
+        OffsetAddress { address: self, distance: Some(distance.expect("distances have 64 bits")) }
     }
 }
 
-impl<A> From<Register<A>> for Place<A> {
+impl<A> From<Register<A>> for OffsetAddress<A> {
     fn from(address: Register<A>) -> Self {
         Self { address, distance: None }
     }
 }
 
-impl<A: Kind> Display for Place<A> {
+impl<A: RegisterKind> Display for OffsetAddress<A> {
     fn fmt(&self, out: &mut Formatter) -> Result {
         match self.distance {
             Some(distance) => write!(out, "[{}+{distance}]", self.address),
@@ -104,7 +104,7 @@ impl Emitter {
     }
 
     /// The place at a distance that may have more than the 32 bits which instructions add.
-    pub fn far(&mut self, start: Register<Global>, distance: i64) -> Place<Global> {
+    pub fn far(&mut self, start: Register<Global>, distance: i64) -> OffsetAddress<Global> {
         if i32::try_from(distance).is_ok() {
             return start.at(distance);
         }
@@ -139,8 +139,8 @@ impl Emitter {
     /// before a barrier after that.
     pub fn copy_async(
         &mut self,
-        to: Place<Shared>,
-        from: Place<Global>,
+        to: OffsetAddress<Shared>,
+        from: OffsetAddress<Global>,
         bytes: usize,
         there: Register<B32>,
     ) {
@@ -163,7 +163,7 @@ impl Emitter {
     pub fn load<T: Type, A: Address>(
         &mut self,
         of: T,
-        place: impl Into<Place<A>>,
+        place: impl Into<OffsetAddress<A>>,
     ) -> Register<T::Held> {
         self.result(of, A::LOAD, format_args!("{}", place.into()))
     }
@@ -172,7 +172,7 @@ impl Emitter {
     pub fn load_four<T: Type, A: Address>(
         &mut self,
         _: T,
-        place: impl Into<Place<A>>,
+        place: impl Into<OffsetAddress<A>>,
     ) -> [Register<T::Held>; 4] {
         let [a, b, c, d] = [(); 4].map(|()| self.register());
         let (load, name) = (A::LOAD, T::NAME);

@@ -4,7 +4,7 @@
 use std::fmt::{Arguments, Display, Formatter, Result};
 
 use super::register::{B32, F32, F64, Operand, Predicate, Register};
-use super::{Address, Emitter, Place, Relation};
+use super::{Address, Emitter, OffsetAddress, Relation};
 
 /// A number of either type, as a register or as an operand that is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,7 +134,7 @@ impl Emitter {
     }
 
     /// Stores a number as it is computed with.
-    pub fn store<A: Address>(&mut self, place: impl Into<Place<A>>, value: Number) {
+    pub fn store<A: Address>(&mut self, place: impl Into<OffsetAddress<A>>, value: Number) {
         self.line(format_args!("{}.{} {}, {value}", A::STORE, value.name(), place.into()));
     }
 

@@ -13,7 +13,7 @@ pub struct Class {
 }
 
 /// What a register holds.
-pub trait Kind: Copy {
+pub trait RegisterKind: Copy {
     /// Its declaration.
     const CLASS: Class;
 }
@@ -22,7 +22,7 @@ pub trait Kind: Copy {
 /// register does not know.
 pub trait Type: Copy {
     /// What its operands are held in.
-    type Held: Kind;
+    type Held: RegisterKind;
     /// Its name in opcodes.
     const NAME: &'static str;
 }
@@ -32,7 +32,7 @@ macro_rules! kinds {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $kind;
-        impl Kind for $kind {
+        impl RegisterKind for $kind {
             const CLASS: Class = Class { order: $order, prefix: $prefix, declared: $declared };
         }
         impl Type for $kind {
@@ -95,9 +95,9 @@ types! {
 /// The types of whole numbers that are computed with.
 pub trait Integer: Type {}
 /// The types of bits.
-pub trait Bits: Type<Held = Self> + Kind {}
+pub trait Bits: Type<Held = Self> + RegisterKind {}
 /// The types of numbers.
-pub trait Float: Type<Held = Self> + Kind {
+pub trait Float: Type<Held = Self> + RegisterKind {
     /// As many bits.
     type Bits: Bits;
 }
@@ -123,7 +123,7 @@ pub struct Register<K> {
     pub(super) kind: PhantomData<K>,
 }
 
-impl<K: Kind> Display for Register<K> {
+impl<K: RegisterKind> Display for Register<K> {
     fn fmt(&self, out: &mut Formatter) -> Result {
         write!(out, "%{}{}{}", self.scope, K::CLASS.prefix, self.number)
     }
@@ -159,7 +159,7 @@ impl<K> Operand<K> {
     }
 }
 
-impl<K: Kind> Display for Operand<K> {
+impl<K: RegisterKind> Display for Operand<K> {
     fn fmt(&self, out: &mut Formatter) -> Result {
         match &self.0 {
             Form::Register(register) => register.fmt(out),

@@ -4,18 +4,18 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::register::{B16, B32, Bf16, F16, F32, F64, Register, U16, U32};
-use super::{Address, Emitter, Global, Number, Place};
+use super::{Address, Emitter, Global, Number, OffsetAddress};
 
 /// A value as arrays hold it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stored {
+pub enum StoredValue {
     /// In 16 bits.
     Half(Register<B16>),
     /// As it is computed with.
     Whole(Number),
 }
 
-impl Display for Stored {
+impl Display for StoredValue {
     fn fmt(&self, out: &mut Formatter) -> Result {
         match self {
             Self::Half(register) => register.fmt(out),
@@ -26,7 +26,7 @@ impl Display for Stored {
 
 /// How arrays hold numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum StorageFormat {
     /// In 64 bits.
     F64,
     /// In 32 bits.
@@ -39,21 +39,21 @@ pub enum Format {
 
 /// How a kernel computes and stores.
 #[derive(Clone, Copy, Debug)]
-pub struct Numbers {
+pub struct NumberFormats {
     /// As arrays hold them.
-    pub format: Format,
+    pub format: StorageFormat,
     /// Whether it computes in f64 whatever arrays hold, and rounds each operation by itself: no product is joined to a sum.
     pub exact: bool,
 }
 
-impl Numbers {
+impl NumberFormats {
     /// Whether values are computed in f64.
     pub fn is_wide(self) -> bool {
-        self.exact || self.format == Format::F64
+        self.exact || self.format == StorageFormat::F64
     }
 
     fn is_half(self) -> bool {
-        matches!(self.format, Format::F16 | Format::Bf16)
+        matches!(self.format, StorageFormat::F16 | StorageFormat::Bf16)
     }
 
     /// Bytes of a value that is computed.
@@ -78,7 +78,7 @@ impl Numbers {
     pub fn load_number<A: Address>(
         self,
         emitter: &mut Emitter,
-        place: impl Into<Place<A>>,
+        place: impl Into<OffsetAddress<A>>,
     ) -> Number {
         match self.is_wide() {
             true => emitter.load(F64, place).into(),
@@ -87,11 +87,15 @@ impl Numbers {
     }
 
     /// A stored value.
-    pub fn load<A: Address>(self, emitter: &mut Emitter, place: impl Into<Place<A>>) -> Stored {
+    pub fn load<A: Address>(
+        self,
+        emitter: &mut Emitter,
+        place: impl Into<OffsetAddress<A>>,
+    ) -> StoredValue {
         match self.format {
-            Format::F16 | Format::Bf16 => Stored::Half(emitter.load(B16, place)),
-            Format::F32 => Stored::Whole(emitter.load(F32, place).into()),
-            Format::F64 => Stored::Whole(emitter.load(F64, place).into()),
+            StorageFormat::F16 | StorageFormat::Bf16 => StoredValue::Half(emitter.load(B16, place)),
+            StorageFormat::F32 => StoredValue::Whole(emitter.load(F32, place).into()),
+            StorageFormat::F64 => StoredValue::Whole(emitter.load(F64, place).into()),
         }
     }
 
@@ -99,30 +103,40 @@ impl Numbers {
     pub fn load_several<A: Address>(
         self,
         emitter: &mut Emitter,
-        place: Place<A>,
+        place: OffsetAddress<A>,
         count: usize,
-    ) -> Vec<Stored> {
+    ) -> Vec<StoredValue> {
         if count == 1 {
             return vec![self.load(emitter, place)];
         }
         let values = (0..count).map(|_| match self.format {
-            Format::F16 | Format::Bf16 => Stored::Half(emitter.register()),
-            Format::F32 => Stored::Whole(emitter.register::<F32>().into()),
-            Format::F64 => Stored::Whole(emitter.register::<F64>().into()),
+            StorageFormat::F16 | StorageFormat::Bf16 => StoredValue::Half(emitter.register()),
+            StorageFormat::F32 => StoredValue::Whole(emitter.register::<F32>().into()),
+            StorageFormat::F64 => StoredValue::Whole(emitter.register::<F64>().into()),
         });
-        let values: Vec<Stored> = values.collect();
+        let values: Vec<StoredValue> = values.collect();
         self.load_into(emitter, place, &values);
         values
     }
 
     /// Loads several stored values that lie side by side into registers.
-    pub fn load_into<A: Address>(self, emitter: &mut Emitter, place: Place<A>, to: &[Stored]) {
+    pub fn load_into<A: Address>(
+        self,
+        emitter: &mut Emitter,
+        place: OffsetAddress<A>,
+        to: &[StoredValue],
+    ) {
         let (load, count, name, list) = (A::LOAD, to.len(), self.name(), list(to));
         emitter.line(format_args!("{load}.v{count}.{name} {{{list}}}, {place}"));
     }
 
     /// Stores up to four values side by side at once.
-    pub fn store(self, emitter: &mut Emitter, place: impl Into<Place<Global>>, values: &[Stored]) {
+    pub fn store(
+        self,
+        emitter: &mut Emitter,
+        place: impl Into<OffsetAddress<Global>>,
+        values: &[StoredValue],
+    ) {
         let (list, name, place) = (list(values), self.name(), place.into());
         match values.len() {
             1 => emitter.line(format_args!("st.global.{name} {place}, {list}")),
@@ -133,14 +147,14 @@ impl Numbers {
     /// The type of stored values in loads and stores.
     fn name(self) -> &'static str {
         match self.format {
-            Format::F64 => "f64",
+            StorageFormat::F64 => "f64",
             _ if self.is_half() => "b16",
             _ => "f32",
         }
     }
 
     /// A stored value as it is computed with.
-    pub fn widen(self, emitter: &mut Emitter, stored: Stored) -> Number {
+    pub fn widen(self, emitter: &mut Emitter, stored: StoredValue) -> Number {
         match self.as_f32(emitter, stored) {
             Number::F32(value) if self.exact => emitter.convert(F64, F32, value).into(),
             number => number,
@@ -148,11 +162,11 @@ impl Numbers {
     }
 
     /// A stored value of at most 32 bits as f32.
-    fn as_f32(self, emitter: &mut Emitter, stored: Stored) -> Number {
+    fn as_f32(self, emitter: &mut Emitter, stored: StoredValue) -> Number {
         match (stored, self.format) {
-            (Stored::Whole(number), _) => number,
-            (Stored::Half(half), Format::F16) => emitter.convert(F32, F16, half).into(),
-            (Stored::Half(half), _) => {
+            (StoredValue::Whole(number), _) => number,
+            (StoredValue::Half(half), StorageFormat::F16) => emitter.convert(F32, F16, half).into(),
+            (StoredValue::Half(half), _) => {
                 // The upper half of an f32.
                 let bits = emitter.convert(U32, U16, half);
                 let bits = emitter.shift_left(B32, bits, 16);
@@ -162,11 +176,15 @@ impl Numbers {
     }
 
     /// A value as it is stored, to the nearest.
-    pub fn round(self, emitter: &mut Emitter, value: Number) -> Stored {
+    pub fn round(self, emitter: &mut Emitter, value: Number) -> StoredValue {
         match (value, self.format) {
-            (Number::F32(value), Format::F16) => Stored::Half(emitter.round(F16, F32, value)),
-            (Number::F32(value), Format::Bf16) => Stored::Half(emitter.round(Bf16, F32, value)),
-            (value, _) => Stored::Whole(value),
+            (Number::F32(value), StorageFormat::F16) => {
+                StoredValue::Half(emitter.round(F16, F32, value))
+            }
+            (Number::F32(value), StorageFormat::Bf16) => {
+                StoredValue::Half(emitter.round(Bf16, F32, value))
+            }
+            (value, _) => StoredValue::Whole(value),
         }
     }
 
@@ -179,6 +197,6 @@ impl Numbers {
     }
 }
 
-fn list(values: &[Stored]) -> String {
-    values.iter().map(Stored::to_string).collect::<Vec<_>>().join(", ")
+fn list(values: &[StoredValue]) -> String {
+    values.iter().map(StoredValue::to_string).collect::<Vec<_>>().join(", ")
 }

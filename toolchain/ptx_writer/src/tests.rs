@@ -39,8 +39,8 @@ fn operands_of_other_kinds_do_not_compile() {
 #[should_panic(expected = "f32 and f64 in an instruction")]
 fn numbers_of_both_types_are_refused() {
     let emitter = &mut Emitter::default();
-    let [single, wide] =
-        [Format::F32, Format::F64].map(|format| Numbers { format, exact: false }.register(emitter));
+    let [single, wide] = [StorageFormat::F32, StorageFormat::F64]
+        .map(|format| NumberFormats { format, exact: false }.register(emitter));
     emitter.compute("add", &[single, wide]);
 }
 
@@ -55,7 +55,7 @@ fn instructions_have_the_types_of_their_operands() {
     let after = emitter.new_label();
     emitter.branch_if(!near, after);
     let place = emitter.element(start, thread, 2);
-    let numbers = Numbers { format: Format::Bf16, exact: false };
+    let numbers = NumberFormats { format: StorageFormat::Bf16, exact: false };
     let stored = numbers.load(emitter, place.at(6));
     let value = numbers.widen(emitter, stored);
     let half = numbers.immediate(0.5);

@@ -13,9 +13,10 @@
 use std::collections::BTreeMap;
 
 use super::encoding::{
-    Code, FREE, General, KEPT, Operation, Place, R8, R9, RAX, RCX, RDI, RDX, RSI, Vector, When,
+    Code, FREE, General, JumpCondition, KEPT, Operation, R8, R9, RAX, RCX, RDI, RDX, RSI, Vector,
+    VectorOperand,
 };
-use super::instruction::{Binary, Function, Instruction, Number, Source, Unary};
+use super::instruction::{Binary, BlockFunction, FloatType, Instruction, InstructionInput, Unary};
 use super::{Program, VECTOR, VECTORS};
 
 const ALL: u8 = VECTORS as u8;
@@ -49,7 +50,7 @@ pub struct Emitted<T> {
 
 /// The function of a program, unless something lies too far away for an instruction; one that streams writes its outputs past
 /// the caches.
-pub fn emit<T: Number>(program: &Program<T>, streams: bool) -> Option<Emitted<T>> {
+pub fn emit<T: FloatType>(program: &Program<T>, streams: bool) -> Option<Emitted<T>> {
     let mut emitter = Emitter {
         program,
         streams,
@@ -91,7 +92,7 @@ struct Emitter<'a, T> {
     in_place: BTreeMap<usize, usize>,
 }
 
-impl<T: Number> Emitter<'_, T> {
+impl<T: FloatType> Emitter<'_, T> {
     /// That places lie within 31 bits.
     fn far_enough(&self) -> Option<()> {
         let furthest = self.program.furthest().into_iter().max().unwrap_or_default();
@@ -114,10 +115,10 @@ impl<T: Number> Emitter<'_, T> {
     /// Chooses which numbers and addresses are in registers: those that are used most.
     fn choose(&mut self) {
         let (mut numbers, mut addresses) = (BTreeMap::new(), BTreeMap::new());
-        let mut count = |source: &Source| match *source {
-            Source::Shared(number) => *numbers.entry(number).or_insert(0) += 1,
-            Source::Input { number, .. } => *addresses.entry(number).or_insert(0) += 1,
-            Source::Slot(_) => (),
+        let mut count = |source: &InstructionInput| match *source {
+            InstructionInput::Shared(number) => *numbers.entry(number).or_insert(0) += 1,
+            InstructionInput::Input { number, .. } => *addresses.entry(number).or_insert(0) += 1,
+            InstructionInput::Slot(_) => (),
         };
         let program = self.program;
         for instruction in &program.instructions {
@@ -151,14 +152,14 @@ impl<T: Number> Emitter<'_, T> {
         for (vectors, end) in [(VECTORS, RSI), (1, RDX)] {
             let start = self.code.bytes.len();
             self.code.compare_index(end);
-            let done = self.code.jump(When::NotBelow);
+            let done = self.code.jump(JumpCondition::NotBelow);
             self.block(vectors, false);
             self.code.advance((vectors * VECTOR) as i32);
             self.code.jump_back(start);
             self.code.land(done);
         }
         self.code.test_last_argument();
-        let done = self.code.jump(When::Zero);
+        let done = self.code.jump(JumpCondition::Zero);
         self.block(1, true);
         self.code.land(done);
         KEPT.into_iter().rev().for_each(|it| self.code.pop(it));
@@ -223,7 +224,7 @@ impl<T: Number> Emitter<'_, T> {
         );
         let mut is_written = false;
         for later in &self.program.instructions[number + 2..] {
-            if is_written && later.sources().contains(&Source::Slot(*slot)) {
+            if is_written && later.sources().contains(&InstructionInput::Slot(*slot)) {
                 return None;
             }
             match later {
@@ -256,7 +257,7 @@ impl<T: Number> Emitter<'_, T> {
             Instruction::Reversed(operation, other) => self.each(|own, number, value| {
                 let other = own.place(*other, number);
                 own.move_from(TEMPORARY, other);
-                own.binary(*operation, value, TEMPORARY, Place::Register(value));
+                own.binary(*operation, value, TEMPORARY, VectorOperand::Register(value));
             }),
             Instruction::Unary(operation) => self.unary(*operation),
             Instruction::AddProduct(a, b) => self.product(0xb8, *a, *b),
@@ -265,7 +266,7 @@ impl<T: Number> Emitter<'_, T> {
             Instruction::Select(place, others) => self.select(*place, *others),
             Instruction::Call(function, others) => self.call(*function, others),
             Instruction::Store(slot) => self.each(|own, number, value| {
-                let place = own.place(Source::Slot(*slot), number);
+                let place = own.place(InstructionInput::Slot(*slot), number);
                 own.code.vector(STORE, value, None, place);
             }),
             Instruction::Write(output) => self.write(*output),
@@ -293,33 +294,33 @@ impl<T: Number> Emitter<'_, T> {
     }
 
     /// Where a vector of a source is.
-    fn place(&mut self, source: Source, vector: usize) -> Place {
+    fn place(&mut self, source: InstructionInput, vector: usize) -> VectorOperand {
         match source {
-            Source::Input { number, place } => {
+            InstructionInput::Input { number, place } => {
                 let bytes = place * size_of::<T>() + vector * VECTOR;
-                Place::InRow(self.address(number), bytes as i32)
+                VectorOperand::InRow(self.address(number), bytes as i32)
             }
-            Source::Slot(slot) => match self.in_place.get(&slot) {
+            InstructionInput::Slot(slot) => match self.in_place.get(&slot) {
                 Some(output) => {
                     let address = self.address(self.program.inputs + output);
-                    Place::InRow(address, (vector * VECTOR) as i32)
+                    VectorOperand::InRow(address, (vector * VECTOR) as i32)
                 }
-                None => Place::At(R8, ((slot * VECTORS + vector) * VECTOR) as i32),
+                None => VectorOperand::At(R8, ((slot * VECTORS + vector) * VECTOR) as i32),
             },
-            Source::Shared(number) => self.number(number),
+            InstructionInput::Shared(number) => self.number(number),
         }
     }
 
     /// Where a shared number or a constant is.
-    fn number(&self, number: usize) -> Place {
-        self.numbers.get(&number).map_or(in_table(number), |it| Place::Register(*it))
+    fn number(&self, number: usize) -> VectorOperand {
+        self.numbers.get(&number).map_or(in_table(number), |it| VectorOperand::Register(*it))
     }
 
-    fn move_from(&mut self, to: Vector, from: Place) {
+    fn move_from(&mut self, to: Vector, from: VectorOperand) {
         self.code.vector(LOAD, to, None, from);
     }
 
-    fn on(&mut self, operation: Operation, to: Vector, first: Vector, last: Place) {
+    fn on(&mut self, operation: Operation, to: Vector, first: Vector, last: VectorOperand) {
         self.code.vector(operation, to, Some(first), last);
     }
 
@@ -333,7 +334,7 @@ impl<T: Number> Emitter<'_, T> {
         Operation { table: 2, prefix: 1, wide: T::IS_DOUBLE, code }
     }
 
-    fn binary(&mut self, operation: Binary, to: Vector, first: Vector, last: Place) {
+    fn binary(&mut self, operation: Binary, to: Vector, first: Vector, last: VectorOperand) {
         let (code, comparison) = match operation {
             Binary::Add => (0x58, None),
             Binary::Subtract => (0x5c, None),
@@ -353,14 +354,14 @@ impl<T: Number> Emitter<'_, T> {
         }
     }
 
-    fn sum(&mut self, taps: &[(Source, T)]) {
+    fn sum(&mut self, taps: &[(InstructionInput, T)]) {
         self.each(|own, _, value| {
-            own.on(own.float(0x57), value, value, Place::Register(value));
+            own.on(own.float(0x57), value, value, VectorOperand::Register(value));
         });
         for (source, weight) in taps {
             let weight = self.constant(*weight);
             let weight = match self.number(weight) {
-                Place::Register(register) => register,
+                VectorOperand::Register(register) => register,
                 memory => {
                     self.move_from(TEMPORARY, memory);
                     TEMPORARY
@@ -374,10 +375,10 @@ impl<T: Number> Emitter<'_, T> {
     }
 
     /// A fused multiply-add with a product of two sources.
-    fn product(&mut self, code: u8, a: Source, b: Source) {
+    fn product(&mut self, code: u8, a: InstructionInput, b: InstructionInput) {
         self.each(|own, number, value| {
             let factor = match own.place(a, number) {
-                Place::Register(register) => register,
+                VectorOperand::Register(register) => register,
                 memory => {
                     own.move_from(TEMPORARY, memory);
                     TEMPORARY
@@ -403,12 +404,12 @@ impl<T: Number> Emitter<'_, T> {
                 self.each(|own, _, value| own.on(own.float(0x54), value, value, magnitude));
             }
             Unary::Sqrt => self.each(|own, _, value| {
-                own.code.vector(own.float(0x51), value, None, Place::Register(value));
+                own.code.vector(own.float(0x51), value, None, VectorOperand::Register(value));
             }),
             Unary::Floor => self.each(|own, _, value| {
                 let code = 8 + u8::from(T::IS_DOUBLE);
                 let floor = Operation { table: 3, prefix: 1, wide: false, code };
-                own.code.vector(floor, value, None, Place::Register(value));
+                own.code.vector(floor, value, None, VectorOperand::Register(value));
                 // Down, without a flag that it was no whole number.
                 own.code.immediate(9);
             }),
@@ -416,7 +417,7 @@ impl<T: Number> Emitter<'_, T> {
                 let one = constant(self, T::ONE);
                 self.each(|own, _, value| {
                     own.move_from(TEMPORARY, one);
-                    own.on(own.float(0x5c), value, TEMPORARY, Place::Register(value));
+                    own.on(own.float(0x5c), value, TEMPORARY, VectorOperand::Register(value));
                 });
             }
             Unary::Power(power) => self.each(|own, _, value| own.power(power, value)),
@@ -426,29 +427,31 @@ impl<T: Number> Emitter<'_, T> {
     /// By squaring.
     fn power(&mut self, power: i32, value: Vector) {
         let (square, mut rest, mut is_first) = (TEMPORARY, power.unsigned_abs(), true);
-        self.move_from(square, Place::Register(value));
+        self.move_from(square, VectorOperand::Register(value));
         while rest > 0 {
             if rest % 2 == 1 {
                 match is_first {
-                    true => self.move_from(value, Place::Register(square)),
-                    false => self.on(self.float(0x59), value, value, Place::Register(square)),
+                    true => self.move_from(value, VectorOperand::Register(square)),
+                    false => {
+                        self.on(self.float(0x59), value, value, VectorOperand::Register(square))
+                    }
                 }
                 is_first = false;
             }
             rest /= 2;
             if rest > 0 {
-                self.on(self.float(0x59), square, square, Place::Register(square));
+                self.on(self.float(0x59), square, square, VectorOperand::Register(square));
             }
         }
         if power < 0 {
             let one = self.constant(T::ONE);
             self.move_from(TEMPORARY, self.number(one));
-            self.on(self.float(0x5e), value, TEMPORARY, Place::Register(value));
+            self.on(self.float(0x5e), value, TEMPORARY, VectorOperand::Register(value));
         }
     }
 
     /// Of a condition, what it becomes where it holds, and else.
-    fn select(&mut self, own_place: usize, others: [Source; 2]) {
+    fn select(&mut self, own_place: usize, others: [InstructionInput; 2]) {
         let zero = self.constant(bytemuck::Zeroable::zeroed());
         let blend = 0x4a + u8::from(T::IS_DOUBLE);
         let blend = Operation { table: 3, prefix: 1, wide: false, code: blend };
@@ -466,7 +469,7 @@ impl<T: Number> Emitter<'_, T> {
             own.code.immediate(4);
             let (yes, no) = match own_place {
                 0 => (own.place(others[0], number), others[1]),
-                1 => (Place::Register(value), others[1]),
+                1 => (VectorOperand::Register(value), others[1]),
                 _ => (own.place(others[1], number), others[0]),
             };
             let no = match own_place {
@@ -483,10 +486,10 @@ impl<T: Number> Emitter<'_, T> {
     }
 
     /// Calls a function with the block and others, which are in the slots behind the program's.
-    fn call(&mut self, function: Function<T>, others: &[Source]) {
+    fn call(&mut self, function: BlockFunction<T>, others: &[InstructionInput]) {
         let own = self.program.slots;
         let slot = |number: usize, vector: usize| {
-            Place::At(R8, (((own + number) * VECTORS + vector) * VECTOR) as i32)
+            VectorOperand::At(R8, (((own + number) * VECTORS + vector) * VECTOR) as i32)
         };
         self.each(|own, vector, value| own.code.vector(STORE, value, None, slot(0, vector)));
         for (number, other) in others.iter().enumerate() {
@@ -524,11 +527,11 @@ impl<T: Number> Emitter<'_, T> {
         match self.is_last {
             true => {
                 self.mask();
-                let at = Place::InRow(address, 0);
+                let at = VectorOperand::InRow(address, 0);
                 self.on(self.masked(0x2c), Vector(0), TEMPORARY, at);
             }
             false => self.each(|own, number, value| {
-                own.move_from(value, Place::InRow(address, (number * VECTOR) as i32));
+                own.move_from(value, VectorOperand::InRow(address, (number * VECTOR) as i32));
             }),
         }
     }
@@ -538,13 +541,13 @@ impl<T: Number> Emitter<'_, T> {
         match self.is_last {
             true => {
                 self.mask();
-                let at = Place::InRow(address, 0);
+                let at = VectorOperand::InRow(address, 0);
                 self.on(self.masked(0x2e), Vector(0), TEMPORARY, at);
             }
             false => {
                 let store = if self.is_streamed(output) { STREAM } else { STORE };
                 self.each(|own, number, value| {
-                    let at = Place::InRow(address, (number * VECTOR) as i32);
+                    let at = VectorOperand::InRow(address, (number * VECTOR) as i32);
                     own.code.vector(store, value, None, at);
                 });
             }
@@ -557,7 +560,7 @@ impl<T: Number> Emitter<'_, T> {
     }
 
     fn mask(&mut self) {
-        self.move_from(TEMPORARY, Place::At(R9, 0));
+        self.move_from(TEMPORARY, VectorOperand::At(R9, 0));
     }
 
     /// A load or a store of a part of a vector.
@@ -573,8 +576,8 @@ fn ahead(arrays: usize) -> usize {
 }
 
 /// Where a number of the table is.
-fn in_table(number: usize) -> Place {
-    Place::At(RCX, (number * VECTOR) as i32)
+fn in_table(number: usize) -> VectorOperand {
+    VectorOperand::At(RCX, (number * VECTOR) as i32)
 }
 
 /// Numbers, those with the largest counts first.

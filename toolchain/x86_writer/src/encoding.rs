@@ -32,7 +32,7 @@ pub struct Vector(pub u8);
 
 /// The last operand of an instruction on vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum VectorOperand {
     /// A register.
     Register(Vector),
     /// Memory so many bytes behind an address.
@@ -57,7 +57,7 @@ pub struct Operation {
 /// When to jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum When {
+pub enum JumpCondition {
     /// The last comparison found at least as much, without signs.
     NotBelow = 0x83,
     /// The last test found zero.
@@ -66,7 +66,7 @@ pub enum When {
 
 /// A place in the code that is jumped to before it is known.
 #[must_use]
-pub struct Jump(usize);
+pub struct ForwardJump(usize);
 
 /// Machine code.
 #[derive(Default)]
@@ -77,10 +77,16 @@ pub struct Code {
 
 impl Code {
     /// An instruction on vectors: of one register, one that is `None` where the instruction has none, and a place.
-    pub fn vector(&mut self, it: Operation, to: Vector, first: Option<Vector>, last: Place) {
+    pub fn vector(
+        &mut self,
+        it: Operation,
+        to: Vector,
+        first: Option<Vector>,
+        last: VectorOperand,
+    ) {
         let (index, base) = match last {
-            Place::Register(Vector(it)) => (0, it),
-            Place::At(General(it), _) | Place::InRow(General(it), _) => (0, it),
+            VectorOperand::Register(Vector(it)) => (0, it),
+            VectorOperand::At(General(it), _) | VectorOperand::InRow(General(it), _) => (0, it),
         };
         let inverted = |number: u8, bit: u8| if number < 8 { bit } else { 0 };
         let first = first.map_or(0, |Vector(it)| it);
@@ -92,17 +98,17 @@ impl Code {
     }
 
     /// The bytes of operands: ModRM, and those of an address.
-    fn operand(&mut self, to: u8, last: Place) {
+    fn operand(&mut self, to: u8, last: VectorOperand) {
         let to = (to & 7) << 3;
         let mut memory = |General(base): General, index: u8, bytes: i32| {
             self.bytes.extend([0x84 | to, index << 3 | base & 7]);
             self.bytes.extend(bytes.to_le_bytes());
         };
         match last {
-            Place::Register(Vector(it)) => self.bytes.push(0xc0 | to | it & 7),
+            VectorOperand::Register(Vector(it)) => self.bytes.push(0xc0 | to | it & 7),
             // 4 stands for no index.
-            Place::At(base, bytes) => memory(base, 4, bytes),
-            Place::InRow(base, bytes) => memory(base, RAX.0, bytes),
+            VectorOperand::At(base, bytes) => memory(base, 4, bytes),
+            VectorOperand::InRow(base, bytes) => memory(base, RAX.0, bytes),
         }
     }
 
@@ -115,14 +121,14 @@ impl Code {
     pub fn load(&mut self, to: General, base: General, bytes: i32) {
         let high = |General(it): General, bit: u8| if it < 8 { 0 } else { bit };
         self.bytes.extend([0x48 | high(to, 4) | high(base, 1), 0x8b]);
-        self.operand(to.0, Place::At(base, bytes));
+        self.operand(to.0, VectorOperand::At(base, bytes));
     }
 
     /// Sets a register to so many bytes behind an address.
     pub fn address(&mut self, to: General, base: General, bytes: i32) {
         let high = |General(it): General, bit: u8| if it < 8 { 0 } else { bit };
         self.bytes.extend([0x48 | high(to, 4) | high(base, 1), 0x8d]);
-        self.operand(to.0, Place::At(base, bytes));
+        self.operand(to.0, VectorOperand::At(base, bytes));
     }
 
     /// Sets one of the first eight registers to a number.
@@ -157,7 +163,7 @@ impl Code {
             self.bytes.push(0x41);
         }
         self.bytes.extend([0x0f, code]);
-        self.operand(1, Place::InRow(General(base), bytes));
+        self.operand(1, VectorOperand::InRow(General(base), bytes));
     }
 
     /// Waits until what was written past the caches is in memory, before whatever is written next.
@@ -204,13 +210,13 @@ impl Code {
     }
 
     /// A jump to a place that comes later.
-    pub fn jump(&mut self, when: When) -> Jump {
+    pub fn jump(&mut self, when: JumpCondition) -> ForwardJump {
         self.bytes.extend([0x0f, when as u8, 0, 0, 0, 0]);
-        Jump(self.bytes.len())
+        ForwardJump(self.bytes.len())
     }
 
     /// The place that is jumped to.
-    pub fn land(&mut self, Jump(from): Jump) {
+    pub fn land(&mut self, ForwardJump(from): ForwardJump) {
         let bytes = (self.bytes.len() - from) as i32;
         self.bytes[from - 4..from].copy_from_slice(&bytes.to_le_bytes());
     }

@@ -4,7 +4,7 @@
 use bytemuck::Pod;
 
 /// f32 or f64.
-pub trait Number: Pod + Send + Sync {
+pub trait FloatType: Pod + Send + Sync {
     /// Bits of a magnitude.
     const MAGNITUDE: Self;
     /// −0
@@ -17,14 +17,14 @@ pub trait Number: Pod + Send + Sync {
     const LANES: usize = super::VECTOR / size_of::<Self>();
 }
 
-impl Number for f32 {
+impl FloatType for f32 {
     const MAGNITUDE: Self = Self::from_bits(u32::MAX >> 1);
     const SIGN: Self = -0.0;
     const ONE: Self = 1.0;
     const IS_DOUBLE: bool = false;
 }
 
-impl Number for f64 {
+impl FloatType for f64 {
     const MAGNITUDE: Self = Self::from_bits(u64::MAX >> 1);
     const SIGN: Self = -0.0;
     const ONE: Self = 1.0;
@@ -33,7 +33,7 @@ impl Number for f64 {
 
 /// What an instruction takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum InstructionInput {
     /// A value of an input, so many values behind the one that has the point's number.
     Input {
         /// The input.
@@ -88,36 +88,36 @@ pub enum Unary {
 }
 
 /// A function of a block of values, which become what it makes of them and of as many values of up to two others.
-pub type Function<T> = fn(&mut [T], [&[T]; 2]);
+pub type BlockFunction<T> = fn(&mut [T], [&[T]; 2]);
 
 /// An instruction: it changes the value that a point has in a register.
 #[derive(Clone, Debug)]
 pub enum Instruction<T> {
     /// It becomes this.
-    Load(Source),
+    Load(InstructionInput),
     /// It becomes what the output holds, before it is written.
     Old(usize),
     /// It becomes a product.
-    Product(Source, Source),
+    Product(InstructionInput, InstructionInput),
     /// It becomes a sum of products, by fused multiply-adds onto 0.
-    Sum(Vec<(Source, T)>),
+    Sum(Vec<(InstructionInput, T)>),
     /// It becomes an operation on itself, first, and this.
-    Binary(Binary, Source),
+    Binary(Binary, InstructionInput),
     /// It becomes an operation on this, first, and itself.
-    Reversed(Binary, Source),
+    Reversed(Binary, InstructionInput),
     /// It becomes an operation on itself.
     Unary(Unary),
     /// A product is added, without being rounded.
-    AddProduct(Source, Source),
+    AddProduct(InstructionInput, InstructionInput),
     /// A product is subtracted, without being rounded.
-    SubtractProduct(Source, Source),
+    SubtractProduct(InstructionInput, InstructionInput),
     /// It is subtracted from a product, which is not rounded.
-    SubtractFromProduct(Source, Source),
+    SubtractFromProduct(InstructionInput, InstructionInput),
     /// Of a condition and two values it is the one of this number; it becomes the first value where the condition is not
     /// 0, else the second.
-    Select(usize, [Source; 2]),
+    Select(usize, [InstructionInput; 2]),
     /// It becomes a function of itself and of up to two others, which is called for a block of points.
-    Call(Function<T>, Vec<Source>),
+    Call(BlockFunction<T>, Vec<InstructionInput>),
     /// It is stored in a slot.
     Store(usize),
     /// It becomes the value of an output.
@@ -126,7 +126,7 @@ pub enum Instruction<T> {
 
 impl<T> Instruction<T> {
     /// What it takes.
-    pub(super) fn sources(&self) -> Vec<Source> {
+    pub(super) fn sources(&self) -> Vec<InstructionInput> {
         match self {
             Self::Load(a) | Self::Binary(_, a) | Self::Reversed(_, a) => vec![*a],
             Self::Product(a, b)

@@ -6,10 +6,10 @@
 //! vectors at once. Every point gets what the instructions say, in their order, wherever in a row it lies.
 //!
 //! ```
-//! use x86_writer::{Binary, Instruction, Program, Row, Source};
+//! use x86_writer::{Binary, Instruction, Program, RowFunction, InstructionInput};
 //!
 //! // The mean of two neighbours, and a number that all points share.
-//! let input = |place| Source::Input { number: 0, place };
+//! let input = |place| InstructionInput::Input { number: 0, place };
 //! let program = Program {
 //!     inputs: 1,
 //!     outputs: 1,
@@ -19,12 +19,12 @@
 //!     streams: false,
 //!     instructions: vec![
 //!         Instruction::Sum(vec![(input(0), 0.5f32), (input(1), 0.5)]),
-//!         Instruction::Binary(Binary::Add, Source::Shared(0)),
+//!         Instruction::Binary(Binary::Add, InstructionInput::Shared(0)),
 //!         Instruction::Write(0),
 //!     ],
 //! };
 //! // None on processors of other kinds, or without AVX2.
-//! if let Some(row) = Row::new(program) {
+//! if let Some(row) = RowFunction::new(program) {
 //!     let input: Vec<f32> = (0..32).map(|x| x as f32).collect();
 //!     let mut means = [0.0; 11];
 //!     let mut room = row.room(&[100.0]);
@@ -44,7 +44,7 @@ mod instruction;
 #[cfg(test)]
 mod tests;
 
-pub use instruction::{Binary, Function, Instruction, Number, Source, Unary};
+pub use instruction::{Binary, BlockFunction, FloatType, Instruction, InstructionInput, Unary};
 
 /// Bytes of a vector.
 const VECTOR: usize = 32;
@@ -89,7 +89,7 @@ impl<T> Program<T> {
         let mut furthest = vec![0; self.inputs];
         let sources = self.instructions.iter().flat_map(Instruction::sources);
         for source in sources {
-            if let Source::Input { number, place } = source {
+            if let InstructionInput::Input { number, place } = source {
                 furthest[number] = furthest[number].max(place);
             }
         }
@@ -101,9 +101,9 @@ impl<T> Program<T> {
         for instruction in &self.instructions {
             for source in instruction.sources() {
                 let is_known = match source {
-                    Source::Input { number, .. } => number < self.inputs,
-                    Source::Slot(number) => number < self.slots,
-                    Source::Shared(number) => number < self.shared,
+                    InstructionInput::Input { number, .. } => number < self.inputs,
+                    InstructionInput::Slot(number) => number < self.slots,
+                    InstructionInput::Shared(number) => number < self.shared,
                 };
                 assert!(is_known, "{source:?} in a program that has not so many");
             }
@@ -121,7 +121,7 @@ impl<T> Program<T> {
 }
 
 /// A function that computes a row.
-pub struct Row<T> {
+pub struct RowFunction<T> {
     code: Mmap,
     /// Where in it the function begins that writes outputs past the caches, which have to lie where a vector may.
     streaming: Option<usize>,
@@ -134,7 +134,7 @@ pub struct Row<T> {
 }
 
 /// What a thread computes with: numbers that all points share, and slots.
-pub struct Room<T> {
+pub struct Workspace<T> {
     values: Vec<T>,
     /// Values before the first one that lies where a vector may.
     skipped: usize,
@@ -151,7 +151,7 @@ type Compute<T> = unsafe extern "C" fn(
     mask: *const u8,
 );
 
-impl<T: Number> Row<T> {
+impl<T: FloatType> RowFunction<T> {
     /// Whether this processor has the instructions.
     pub fn is_possible() -> bool {
         can()
@@ -187,7 +187,7 @@ impl<T: Number> Row<T> {
     ///
     /// # Panics
     /// If there is no such number.
-    pub fn share(&self, room: &mut Room<T>, number: usize, value: T) {
+    pub fn share(&self, room: &mut Workspace<T>, number: usize, value: T) {
         assert!(number < self.shared, "a shared number that there is not");
         room.values[room.skipped + number * T::LANES..][..T::LANES].fill(value);
     }
@@ -196,7 +196,7 @@ impl<T: Number> Row<T> {
     ///
     /// # Panics
     /// If they are not as many as the program has.
-    pub fn room(&self, shared: &[T]) -> Room<T> {
+    pub fn room(&self, shared: &[T]) -> Workspace<T> {
         assert_eq!(shared.len(), self.shared, "shared numbers");
         let numbers = (self.shared + self.constants.len()) * T::LANES;
         let all = numbers + self.slots * VECTORS * T::LANES;
@@ -206,7 +206,7 @@ impl<T: Number> Row<T> {
         for (vector, number) in vectors.zip(shared.iter().chain(&self.constants)) {
             vector.fill(*number);
         }
-        Room { values, skipped, slots: skipped + numbers, addresses: Vec::new() }
+        Workspace { values, skipped, slots: skipped + numbers, addresses: Vec::new() }
     }
 
     /// Values behind the last point that an input has to have, beyond its furthest place: the last vector is read
@@ -220,7 +220,7 @@ impl<T: Number> Row<T> {
     /// # Panics
     /// If inputs and outputs are not as many as the program has, outputs are not equally long, or an input ends before the
     /// last vector's values at its furthest place; if the room is another function's.
-    pub fn compute(&self, room: &mut Room<T>, inputs: &[&[T]], outputs: &mut [&mut [T]]) {
+    pub fn compute(&self, room: &mut Workspace<T>, inputs: &[&[T]], outputs: &mut [&mut [T]]) {
         let lanes = T::LANES;
         let points = outputs.first().map_or(0, |it| it.len());
         assert!(outputs.len() == self.outputs && outputs.iter().all(|it| it.len() == points));
@@ -270,7 +270,11 @@ impl<T: Number> Row<T> {
 /// # Safety
 /// `values` is the first one of three blocks.
 #[allow(improper_ctypes_definitions, reason = "the function is only handed through")]
-unsafe extern "C" fn called<T: Number>(function: Function<T>, values: *mut T, count: usize) {
+unsafe extern "C" fn called<T: FloatType>(
+    function: BlockFunction<T>,
+    values: *mut T,
+    count: usize,
+) {
     let block = VECTORS * T::LANES;
     // SAFETY: the blocks are those of the room behind the program's slots, which `compute` has checked to be there; nothing
     // else has them while the code runs.

@@ -4,7 +4,7 @@
 use super::*;
 
 /// Some values, of both signs, with zeros.
-fn row<T: Number>(seed: usize, from: fn(f64) -> T) -> Vec<T> {
+fn row<T: FloatType>(seed: usize, from: fn(f64) -> T) -> Vec<T> {
     let value = |at: usize| ((at * 37 + seed * 101) % 23) as f64 * 0.37 - 3.7;
     (0..200).map(|at| from(value(at))).collect()
 }
@@ -21,10 +21,10 @@ macro_rules! interpreter {
                 let mut slots = vec![0.0; program.slots];
                 let mut value: $type = 0.0;
                 for instruction in &program.instructions {
-                    let at = |source: &Source| match *source {
-                        Source::Input { number, place } => inputs[number][point + place],
-                        Source::Slot(slot) => slots[slot],
-                        Source::Shared(number) => shared[number],
+                    let at = |source: &InstructionInput| match *source {
+                        InstructionInput::Input { number, place } => inputs[number][point + place],
+                        InstructionInput::Slot(slot) => slots[slot],
+                        InstructionInput::Shared(number) => shared[number],
                     };
                     let truth = |holds: bool| if holds { 1.0 } else { 0.0 };
                     let binary = |operation: &Binary, a: $type, b: $type| match operation {
@@ -113,8 +113,8 @@ interpreter!(singles, f32);
 interpreter!(doubles, f64);
 
 /// All instructions, with more inputs, outputs and constants than there are registers.
-fn all<T: Number>(from: fn(f64) -> T) -> Program<T> {
-    let input = |number: usize, place: usize| Source::Input { number, place };
+fn all<T: FloatType>(from: fn(f64) -> T) -> Program<T> {
+    let input = |number: usize, place: usize| InstructionInput::Input { number, place };
     let taps = (0..19).map(|tap| (input(tap % 9, tap * 3 % 31), from(0.5 + tap as f64 / 8.0)));
     let mut instructions =
         vec![Instruction::Old(1), Instruction::Store(0), Instruction::Sum(taps.collect())];
@@ -129,7 +129,8 @@ fn all<T: Number>(from: fn(f64) -> T) -> Program<T> {
         Binary::LessEqual,
         Binary::Equal,
     ];
-    let sources = [input(3, 1), Source::Slot(0), Source::Shared(1), input(8, 40)];
+    let sources =
+        [input(3, 1), InstructionInput::Slot(0), InstructionInput::Shared(1), input(8, 40)];
     for (number, operation) in binary.into_iter().enumerate() {
         let source = |more: usize| sources[(number + more) % 4];
         instructions.extend([
@@ -150,13 +151,16 @@ fn all<T: Number>(from: fn(f64) -> T) -> Program<T> {
             Instruction::Binary(Binary::Less, input(6, 0)),
             Instruction::Store(1),
             if place == 0 {
-                Instruction::Load(Source::Slot(1))
+                Instruction::Load(InstructionInput::Slot(1))
             } else {
                 Instruction::Load(input(4, 9))
             },
             Instruction::Select(
                 place,
-                [if place == 0 { input(1, 7) } else { Source::Slot(1) }, Source::Slot(2)],
+                [
+                    if place == 0 { input(1, 7) } else { InstructionInput::Slot(1) },
+                    InstructionInput::Slot(2),
+                ],
             ),
             Instruction::Write(11 + place),
         ]);
@@ -184,23 +188,23 @@ fn all<T: Number>(from: fn(f64) -> T) -> Program<T> {
     let taps = [(input(8, 2), from(0.5)), (input(3, 3), from(0.625))];
     instructions.extend([
         Instruction::Sum(taps.to_vec()),
-        Instruction::Call(called, vec![input(7, 1), Source::Shared(1)]),
+        Instruction::Call(called, vec![input(7, 1), InstructionInput::Shared(1)]),
         Instruction::Binary(Binary::Add, input(0, 0)),
-        Instruction::AddProduct(Source::Shared(0), Source::Slot(1)),
+        Instruction::AddProduct(InstructionInput::Shared(0), InstructionInput::Slot(1)),
         Instruction::Write(22),
         Instruction::Call(|values, _| values.reverse(), vec![]),
         Instruction::Call(|values, _| values.reverse(), vec![]),
         Instruction::Write(23),
     ]);
-    instructions.extend([Instruction::Load(Source::Slot(0)), Instruction::Write(0)]);
-    instructions.extend([Instruction::Load(Source::Shared(0)), Instruction::Write(1)]);
+    instructions.extend([Instruction::Load(InstructionInput::Slot(0)), Instruction::Write(0)]);
+    instructions.extend([Instruction::Load(InstructionInput::Shared(0)), Instruction::Write(1)]);
     // What an output holds is used when it holds it no longer.
     instructions.extend([
         Instruction::Old(3),
         Instruction::Store(0),
-        Instruction::Load(Source::Shared(1)),
+        Instruction::Load(InstructionInput::Shared(1)),
         Instruction::Write(3),
-        Instruction::Load(Source::Slot(0)),
+        Instruction::Load(InstructionInput::Slot(0)),
         Instruction::Binary(Binary::Add, input(1, 0)),
         Instruction::Write(4),
     ]);
@@ -214,7 +218,7 @@ macro_rules! agrees {
         fn $name() {
             let from = |value: f64| value as $type;
             let program = all::<$type>(from);
-            let Some(compiled) = Row::new(program.clone()) else { return };
+            let Some(compiled) = RowFunction::new(program.clone()) else { return };
             let shared = [1.25, -0.75];
             let inputs: Vec<_> = (0..program.inputs).map(|it| row(it, from)).collect();
             // Rows that begin where a vector may lie are written past the caches.
@@ -263,11 +267,11 @@ fn an_input_that_is_too_short_is_refused() {
         ahead: vec![],
         streams: false,
         instructions: vec![
-            Instruction::Load(Source::Input { number: 0, place: 5 }),
+            Instruction::Load(InstructionInput::Input { number: 0, place: 5 }),
             Instruction::<f64>::Write(0),
         ],
     };
-    let Some(row) = Row::new(program) else { panic!("an input ends before the row") };
+    let Some(row) = RowFunction::new(program) else { panic!("an input ends before the row") };
     // Eight values at the place 5 take 13.
     row.compute(&mut row.room(&[]), &[&[0.0; 12]], &mut [&mut [0.0; 6]]);
 }
@@ -275,7 +279,8 @@ fn an_input_that_is_too_short_is_refused() {
 #[test]
 #[should_panic(expected = "has not so many")]
 fn a_slot_that_there_is_not_is_refused() {
-    let instructions = vec![Instruction::Load(Source::Slot(1)), Instruction::<f32>::Write(0)];
+    let instructions =
+        vec![Instruction::Load(InstructionInput::Slot(1)), Instruction::<f32>::Write(0)];
     let program = Program {
         inputs: 0,
         outputs: 1,
@@ -285,5 +290,5 @@ fn a_slot_that_there_is_not_is_refused() {
         streams: false,
         instructions,
     };
-    Row::new(program).expect("has not so many");
+    RowFunction::new(program).expect("has not so many");
 }

@@ -5,7 +5,7 @@ use super::{
     Domain, Entry,
     operator::{Operator, X, Y, Z, along, centred, from_fn, identity, laplacian, product_over},
 };
-use crate::finite_difference::Row;
+use crate::finite_difference::AxisWeights;
 use std::f64::consts::{SQRT_2, TAU};
 
 const GONZALEZ: &str = "Gonzalez and Woods, Digital Image Processing (2018)";
@@ -137,7 +137,7 @@ fn laplacian_of_gaussian(radius: i32, sigma: f64) -> Operator {
 }
 
 /// `(−1, 0, 1)` along x, smoothed along y.
-fn edge(smooth: Row) -> Operator {
+fn edge(smooth: AxisWeights) -> Operator {
     along(X, [(-1, -1.0), (1, 1.0)]) * along(Y, smooth)
 }
 

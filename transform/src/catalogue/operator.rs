@@ -3,7 +3,7 @@
 //! products (one operator applied after the other).
 
 use crate::{
-    finite_difference::{Row, central},
+    finite_difference::{AxisWeights, central},
     stencil::{Stencil, Tap},
 };
 use std::{
@@ -31,7 +31,7 @@ pub(super) fn along(axis: usize, row: impl IntoIterator<Item = (i32, f64)>) -> O
 }
 
 /// A row with its centre in the middle, as `(offset, weight)` pairs.
-pub(super) fn centred<const N: usize>(weights: [f64; N]) -> Row {
+pub(super) fn centred<const N: usize>(weights: [f64; N]) -> AxisWeights {
     let middle = (N / 2) as i32;
     (-middle..).zip(weights).collect()
 }

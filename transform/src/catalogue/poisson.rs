@@ -8,7 +8,7 @@ use super::{
         second_difference, sum_over,
     },
 };
-use crate::finite_difference::{Row, shifted};
+use crate::finite_difference::{AxisWeights, shifted};
 
 const TROTTENBERG: &str = "Trottenberg, Oosterlee and Schüller, Multigrid (2001)";
 const COLLATZ: &str = "Collatz, The Numerical Treatment of Differential Equations (1960), \
@@ -119,7 +119,7 @@ fn chebyshev_smoother() -> Operator {
 }
 
 /// Weights by which a coarse point takes part in cubic interpolation of its fine neighbours.
-fn cubic_row() -> Row {
+fn cubic_row() -> AxisWeights {
     let halfway = shifted(0, -1, 2, 0.5).expect("four nodes");
     let odd = halfway.into_iter().map(|(node, weight)| (1 - 2 * node, weight));
     odd.chain([(0, 1.0)]).collect()

@@ -4,10 +4,10 @@
 use super::{Candidate, Dense, Layout, Request};
 use crate::conflict::Pattern;
 use crate::gather::{self, Pitch, REACH, gather_tiles};
-use crate::lookup::{LoadCost, LookupTable, Tile, wavefronts_16_bytes};
+use crate::lookup::{InputTile, LoadCost, LookupTable, wavefronts_16_bytes};
 use crate::machine::Machine;
-use crate::matching::{Order, Strategy};
-use crate::model::{self, Work};
+use crate::matching::{ColumnOrder, Strategy};
+use crate::model::{self, ProductWork};
 use crate::row_window::row_window;
 use crate::stencil::Stencil;
 use crate::window::{self, tf32_chunk, tf32_quarter};
@@ -19,10 +19,10 @@ pub(super) fn table(
     pattern: &Pattern,
     steps: usize,
     strategy: Strategy,
-    order: Order,
+    order: ColumnOrder,
 ) -> Option<Candidate> {
     let mma = SparseMma::deepest(request.element);
-    let table = LookupTable::new(pattern, &order.slots, mma, Tile::of(pattern, mma));
+    let table = LookupTable::new(pattern, &order.slots, mma, InputTile::of(pattern, mma));
     let load = table.cost();
     let factors = pattern.factors;
     let work = work(mma, factors, table.steps(), load);
@@ -45,9 +45,9 @@ pub(super) fn dense(request: &Request<'_>, pattern: &Pattern, steps: usize) -> O
     let deepest = SparseMma::deepest(request.element);
     let half = SparseMma { k: deepest.kept(), ..deepest };
     let natural: Vec<_> = (0..pattern.columns.len()).map(Some).collect();
-    let table = LookupTable::new(pattern, &natural, half, Tile::of(pattern, half));
+    let table = LookupTable::new(pattern, &natural, half, InputTile::of(pattern, half));
     let sparse = work(deepest, pattern.factors, table.steps(), table.cost());
-    let work = Work { sparse: false, ..sparse };
+    let work = ProductWork { sparse: false, ..sparse };
     let time = model::time(request.machine, request.extents, &work)?;
     let (fused_points, columns) = (pattern.fullest_row(), pattern.columns.len());
     Some(Dense { steps, fused_points, columns, work, time })
@@ -59,9 +59,9 @@ pub(super) fn work(
     factors: [usize; 3],
     instructions: usize,
     load: LoadCost,
-) -> Work {
+) -> ProductWork {
     let (issued, wavefronts) = (2 * load.loads, load.wavefronts);
-    Work { mma, sparse: true, factors, instructions, issued, wavefronts }
+    ProductWork { mma, sparse: true, factors, instructions, issued, wavefronts }
 }
 
 /// The candidate of the register-window kernels: for every two rows of outputs, two new rows of
@@ -74,7 +74,7 @@ pub(super) fn register_window(
     let mma = SparseMma::deepest(request.element);
     let window = window::window(stencil).map_err(|reason| reason.to_string())?;
     let load = window_load(request.element);
-    let work = Work {
+    let work = ProductWork {
         mma,
         sparse: true,
         factors: window.morphed.factors,
@@ -110,7 +110,7 @@ pub(super) fn rows(
     let window = row_window(&pattern, mma).map_err(|reason| reason.to_string())?;
     let load = window.load;
     let slots = window.order.slots.len();
-    let work = Work {
+    let work = ProductWork {
         mma,
         sparse: true,
         factors: pattern.factors,
@@ -138,10 +138,10 @@ pub(super) fn chunks(
     request: &Request<'_>,
     stencil: &Stencil,
     steps: usize,
-    tile: gather::Tile,
+    tile: gather::OutputTile,
 ) -> Result<Candidate, String> {
     let mma = SparseMma::deepest(request.element);
-    if tile == gather::Tile::Block && stencil.dims() == 1 {
+    if tile == gather::OutputTile::Block && stencil.dims() == 1 {
         return Err("a 1D stencil has outputs of one row".into());
     }
     let gather =

@@ -3,7 +3,7 @@
 //! best (SparStencil §3.2, after Theorem 6). What stays unmatched gets a zero column: as few as pairs
 //! can do with.
 
-use super::{Pair, Unfit};
+use super::{ColumnPair, NoOrder};
 use crate::conflict::Pattern;
 use petgraph::algo::maximum_matching;
 use petgraph::graph::{NodeIndex, UnGraph};
@@ -16,16 +16,16 @@ pub const MAX_COLUMNS: usize = 1024;
 ///
 /// # Errors
 /// More than [`MAX_COLUMNS`] columns.
-pub fn pairs(pattern: &Pattern) -> Result<Vec<Pair>, Unfit> {
+pub fn pairs(pattern: &Pattern) -> Result<Vec<ColumnPair>, NoOrder> {
     let columns = &pattern.columns;
     check(columns.len())?;
     Ok(maximum_matching_of(columns.len(), |a, b| columns[a] & columns[b] == 0))
 }
 
 /// Refuses what would take long.
-pub(super) fn check(columns: usize) -> Result<(), Unfit> {
+pub(super) fn check(columns: usize) -> Result<(), NoOrder> {
     if columns > MAX_COLUMNS {
-        return Err(Unfit::TooMany { columns, most: MAX_COLUMNS });
+        return Err(NoOrder::TooMany { columns, most: MAX_COLUMNS });
     }
     Ok(())
 }
@@ -38,7 +38,10 @@ const FEW: usize = 16;
 ///
 /// Most columns fit most others. So a graph with a few partners for each node is tried first: where it
 /// matches all nodes that have a partner at all (but one, if they are odd), no other does better.
-pub(crate) fn maximum_matching_of(nodes: usize, fit: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+pub(crate) fn maximum_matching_of(
+    nodes: usize,
+    fit: impl Fn(usize, usize) -> bool,
+) -> Vec<ColumnPair> {
     let partners = |a: usize| (0..nodes).filter(move |&b| b != a);
     let matchable = (0..nodes).filter(|&a| partners(a).any(|b| fit(a, b))).count();
     let few = matched(nodes, FEW, &fit);
@@ -47,7 +50,7 @@ pub(crate) fn maximum_matching_of(nodes: usize, fit: impl Fn(usize, usize) -> bo
 }
 
 /// A maximum matching, with at most `degree` later partners for each node.
-fn matched(nodes: usize, degree: usize, fit: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+fn matched(nodes: usize, degree: usize, fit: impl Fn(usize, usize) -> bool) -> Vec<ColumnPair> {
     let mut graph = UnGraph::<(), (), u32>::with_capacity(nodes, nodes * degree.min(FEW));
     for _ in 0..nodes {
         graph.add_node(());

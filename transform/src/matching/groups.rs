@@ -7,8 +7,8 @@
 //! finds none or reaches the lower bound. Deterministic; [`MAX_NODES`] steps for each number of groups,
 //! each O(groups): O(k'·groups + nodes·groups) in all. Never worse than the pairs.
 
-use super::{Order, Unfit, fewest_pairs, from_pairs};
-use crate::conflict::{Pattern, Rows};
+use super::{ColumnOrder, NoOrder, fewest_pairs, from_pairs};
+use crate::conflict::{Pattern, RowMask};
 use crate::sparsify::{GROUP, Granularity, KEPT};
 
 /// The most columns that are searched.
@@ -21,10 +21,10 @@ pub const MAX_NODES: usize = 5_000;
 ///
 /// # Errors
 /// More than [`MAX_COLUMNS`] columns.
-pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
+pub fn order(pattern: &Pattern) -> Result<ColumnOrder, NoOrder> {
     let columns = pattern.columns.len();
     if columns > MAX_COLUMNS {
-        return Err(Unfit::TooMany { columns, most: MAX_COLUMNS });
+        return Err(NoOrder::TooMany { columns, most: MAX_COLUMNS });
     }
     let mut best = from_pairs(pattern, &fewest_pairs(pattern)?, Granularity::TwoOfFour);
     while let Some(groups) = (best.slots.len() / GROUP).checked_sub(1) {
@@ -32,7 +32,7 @@ pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
             break;
         }
         let Some(found) = Search::new(&pattern.columns, groups).run() else { break };
-        best = Order { zero_columns: GROUP * groups - columns, slots: found };
+        best = ColumnOrder { zero_columns: GROUP * groups - columns, slots: found };
     }
     Ok(best)
 }
@@ -47,18 +47,18 @@ pub fn fewest(pattern: &Pattern) -> usize {
 #[derive(Clone, Copy, Default)]
 struct Group {
     /// Rows with at least one nonzero.
-    once: Rows,
+    once: RowMask,
     /// Rows with two.
-    twice: Rows,
+    twice: RowMask,
     columns: usize,
 }
 
 impl Group {
-    fn takes(self, rows: Rows) -> bool {
+    fn takes(self, rows: RowMask) -> bool {
         self.columns < GROUP && self.twice & rows == 0
     }
 
-    fn with(self, rows: Rows) -> Self {
+    fn with(self, rows: RowMask) -> Self {
         let twice = self.twice | self.once & rows;
         Self { once: self.once | rows, twice, columns: self.columns + 1 }
     }
@@ -66,7 +66,7 @@ impl Group {
 
 /// Depth-first search for a given number of groups; the fullest columns first, as they fit least.
 struct Search<'a> {
-    columns: &'a [Rows],
+    columns: &'a [RowMask],
     /// Depth → column.
     sequence: Vec<usize>,
     /// Depth → group.
@@ -76,7 +76,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(columns: &'a [Rows], groups: usize) -> Self {
+    fn new(columns: &'a [RowMask], groups: usize) -> Self {
         let mut sequence: Vec<usize> = (0..columns.len()).collect();
         sequence
             .sort_by_key(|&column| (16 - columns[column].count_ones(), columns[column], column));

@@ -11,12 +11,12 @@
 //! over do not conflict with all others, and a maximum matching across blocks needs 0 or 1 (the tests
 //! establish both by exhaustion, [`is_minimal`] tells). [`super::blossom`] takes those.
 
-use super::Pair;
+use super::ColumnPair;
 use crate::conflict::Pattern;
 
 /// Pairs the columns of a staircase.
 #[must_use]
-pub fn pairs(pattern: &Pattern) -> Vec<Pair> {
+pub fn pairs(pattern: &Pattern) -> Vec<ColumnPair> {
     let mut pairs = Vec::with_capacity(pattern.columns.len().div_ceil(2));
     match_level(&levels(pattern), 0, &mut pairs);
     pairs
@@ -54,7 +54,7 @@ fn levels(pattern: &Pattern) -> [Level; 3] {
 }
 
 /// Matches the columns from `first` on that the levels span.
-fn match_level(levels: &[Level], first: usize, pairs: &mut Vec<Pair>) {
+fn match_level(levels: &[Level], first: usize, pairs: &mut Vec<ColumnPair>) {
     let [level, inner @ ..] = levels else {
         pairs.push((first, None));
         return;

@@ -19,7 +19,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// Two columns that do not conflict, or one and a zero column.
-pub type Pair = (usize, Option<usize>);
+pub type ColumnPair = (usize, Option<usize>);
 
 /// How columns are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub const STRATEGIES: [Strategy; 5] = [
 
 /// Columns of A' in the order of A''.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Order {
+pub struct ColumnOrder {
     /// Slot → column of A'; `None` is a zero column.
     pub slots: Vec<Option<usize>>,
     /// Zero columns that the matching itself needs: p of Problem 1. More may fill the last group.
@@ -57,7 +57,7 @@ pub struct Order {
 
 /// Why a strategy has no order for a pattern.
 #[derive(Clone, Debug, Error, PartialEq)]
-pub enum Unfit {
+pub enum NoOrder {
     /// Algorithm 1 goes by position.
     #[error("A' is no staircase")]
     NoStaircase,
@@ -92,17 +92,21 @@ impl Strategy {
     ///
     /// # Errors
     /// The strategy does not apply.
-    pub fn order(self, pattern: &Pattern, granularity: Granularity) -> Result<Order, Unfit> {
+    pub fn order(
+        self,
+        pattern: &Pattern,
+        granularity: Granularity,
+    ) -> Result<ColumnOrder, NoOrder> {
         match self {
-            Self::Hierarchical if !pattern.is_staircase() => Err(Unfit::NoStaircase),
+            Self::Hierarchical if !pattern.is_staircase() => Err(NoOrder::NoStaircase),
             Self::Hierarchical => {
                 Ok(from_pairs(pattern, &hierarchical::pairs(pattern), granularity))
             }
             Self::StridedSwap => swap::order(pattern),
-            Self::Blossom if by_rule(pattern) => Err(Unfit::Minimal),
+            Self::Blossom if by_rule(pattern) => Err(NoOrder::Minimal),
             Self::Blossom => Ok(from_pairs(pattern, &blossom::pairs(pattern)?, granularity)),
             Self::Words | Self::Groups if granularity == Granularity::OneOfTwo => {
-                Err(Unfit::Pairs(granularity))
+                Err(NoOrder::Pairs(granularity))
             }
             Self::Words => words::order(pattern),
             Self::Groups => groups::order(pattern),
@@ -116,7 +120,7 @@ fn by_rule(pattern: &Pattern) -> bool {
 }
 
 /// Pairs with the fewest zero columns.
-fn fewest_pairs(pattern: &Pattern) -> Result<Vec<Pair>, Unfit> {
+fn fewest_pairs(pattern: &Pattern) -> Result<Vec<ColumnPair>, NoOrder> {
     if by_rule(pattern) { Ok(hierarchical::pairs(pattern)) } else { blossom::pairs(pattern) }
 }
 
@@ -135,7 +139,11 @@ impl fmt::Display for Strategy {
 /// Lays pairs out. A group of four takes two pairs whose first columns share a word in memory, where
 /// there are such, so that one load fetches both: the first columns of both pairs come first.
 #[must_use]
-pub fn from_pairs(pattern: &Pattern, pairs: &[Pair], granularity: Granularity) -> Order {
+pub fn from_pairs(
+    pattern: &Pattern,
+    pairs: &[ColumnPair],
+    granularity: Granularity,
+) -> ColumnOrder {
     let zero_columns = pairs.iter().filter(|(_, second)| second.is_none()).count();
     let slots = match granularity {
         Granularity::OneOfTwo => pairs.iter().flat_map(|&(a, b)| [Some(a), b]).collect(),
@@ -147,11 +155,11 @@ pub fn from_pairs(pattern: &Pattern, pairs: &[Pair], granularity: Granularity) -
             })
             .collect(),
     };
-    Order { slots, zero_columns }
+    ColumnOrder { slots, zero_columns }
 }
 
 /// The pairs, those first whose first columns are the two halves of a word.
-fn by_words(pattern: &Pattern, pairs: &[Pair]) -> Vec<Pair> {
+fn by_words(pattern: &Pattern, pairs: &[ColumnPair]) -> Vec<ColumnPair> {
     let first = pattern.first_input()[2];
     let mut pair_of = vec![None; pattern.columns.len() + 1];
     for &pair in pairs {

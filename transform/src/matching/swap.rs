@@ -6,20 +6,20 @@
 //! c + 2 and c + S + 1, c + S + 3; those of one kind are at least L away from those of the other. With
 //! r1 = S outputs along x, which is SPIDER's choice for odd L, 2 slots of a row are zero columns.
 
-use super::{Order, Unfit};
+use super::{ColumnOrder, NoOrder};
 use crate::conflict::Pattern;
 
 /// Orders the columns by the rule.
 ///
 /// # Errors
 /// More outputs along x than 2S slots have inputs for.
-pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
+pub fn order(pattern: &Pattern) -> Result<ColumnOrder, NoOrder> {
     let length = pattern.lengths[2];
     let stride = (length + 1).next_multiple_of(2);
     let outputs = pattern.factors[2];
     let most = 2 * stride + 1 - length;
     if outputs > most {
-        return Err(Unfit::TooWide { outputs, length, most });
+        return Err(NoOrder::TooWide { outputs, length, most });
     }
     let first = pattern.first_input()[2];
     let mut slots = Vec::new();
@@ -35,5 +35,5 @@ pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
         }
     }
     let zero_columns = slots.len() - pattern.columns.len();
-    Ok(Order { slots, zero_columns })
+    Ok(ColumnOrder { slots, zero_columns })
 }

@@ -7,21 +7,21 @@
 //! matching of the words costs as many zero columns as whole words allow, and every word of B is one
 //! load.
 
-use super::{Order, Unfit, blossom};
-use crate::conflict::{Pattern, Rows};
+use super::{ColumnOrder, NoOrder, blossom};
+use crate::conflict::{Pattern, RowMask};
 
 /// Two slots and the rows in which they are nonzero.
 struct Word {
     slots: [Option<usize>; 2],
-    once: Rows,
-    twice: Rows,
+    once: RowMask,
+    twice: RowMask,
 }
 
 /// Orders the columns in whole words.
 ///
 /// # Errors
 /// More columns than [`blossom`] takes.
-pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
+pub fn order(pattern: &Pattern) -> Result<ColumnOrder, NoOrder> {
     blossom::check(pattern.columns.len())?;
     let words = words(pattern);
     let fit = |a: usize, b: usize| {
@@ -34,7 +34,7 @@ pub fn order(pattern: &Pattern) -> Result<Order, Unfit> {
         .flat_map(|&(a, b)| [words[a].slots, b.map_or([None; 2], |b| words[b].slots)].concat())
         .collect();
     let zero_columns = slots.len() - pattern.columns.len();
-    Ok(Order { slots, zero_columns })
+    Ok(ColumnOrder { slots, zero_columns })
 }
 
 /// The columns by words: an even and the next odd position along x, from the tile's first input.

@@ -105,7 +105,7 @@ pub fn is_symmetric(stencil: &Stencil) -> bool {
 
 /// Where a point of the torus has its value from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Source {
+pub struct TorusSource {
     /// A point of the grid.
     pub point: u32,
     /// The factor: 1, -1 for a negative image, 0 for a point that needs no value or is 0.
@@ -180,7 +180,7 @@ impl Axis {
 
     /// Where the torus has its points after those of the grid from: `length − points` of them.
     #[must_use]
-    pub fn images(&self) -> Vec<Source> {
+    pub fn images(&self) -> Vec<TorusSource> {
         let &Self { points, length, ends, far, .. } = self;
         (points..length).map(|at| image(points, length, far, ends, at)).collect()
     }
@@ -188,7 +188,7 @@ impl Axis {
     /// Where points beyond the ends have their values from, as far as the steps read: first those after the last point
     /// of the grid, then those before the first one.
     #[must_use]
-    pub fn beyond(&self) -> Vec<Source> {
+    pub fn beyond(&self) -> Vec<TorusSource> {
         let &Self { points, ends, far, .. } = self;
         let length = points + far[0] + far[1];
         (points..length).map(|at| image(points, length, far, ends, at)).collect()
@@ -246,8 +246,8 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// Where point `at` of the torus, behind those of the grid, has its value from.
-fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usize) -> Source {
-    let nothing = Source { point: 0, sign: 0.0 };
+fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usize) -> TorusSource {
+    let nothing = TorusSource { point: 0, sign: 0.0 };
     let (n, after, before) = (points as i64, at as i64, at as i64 - length as i64);
     let has = |end: usize| matches!(ends[end], End::Even | End::Half | End::Odd | End::Wrap);
     // Of a whole period either way round leads to the same value.
@@ -285,11 +285,11 @@ fn image(points: usize, length: usize, far: [usize; 2], ends: [End; 2], at: usiz
             }
             sign = -sign;
         } else if n == 1 && ends == [End::Even; 2] {
-            return Source { point: 0, sign };
+            return TorusSource { point: 0, sign };
         }
         place = twice_mirror - place;
     }
-    Source { point: place as u32, sign }
+    TorusSource { point: place as u32, sign }
 }
 
 #[cfg(test)]
@@ -299,7 +299,7 @@ mod tests {
 
     fn values(points: usize, reach: usize, ends: [End; 2], steps: usize) -> Vec<i32> {
         let axis = Axis::new(points, [reach * steps; 2], ends);
-        let image = |source: Source| source.sign as i32 * (source.point as i32 + 1);
+        let image = |source: TorusSource| source.sign as i32 * (source.point as i32 + 1);
         (1..=points as i32).chain(axis.images().into_iter().map(image)).collect()
     }
 

@@ -13,7 +13,7 @@
 use num_complex::Complex64;
 
 use super::double::Double;
-use number::{Complex, Matrices, Number};
+use number::{Complex, Matrices, MatrixElement};
 
 mod number;
 #[cfg(test)]
@@ -347,7 +347,7 @@ impl Coupled {
 
     /// The power and the sum of some waves, as factors of differences.
     #[inline(always)]
-    fn chunk<N: Number>(&self, axis: usize, waves: [usize; LANES], scratch: &mut Scratch) {
+    fn chunk<N: MatrixElement>(&self, axis: usize, waves: [usize; LANES], scratch: &mut Scratch) {
         let (n, sources) = (self.levels.variables(), self.sources.len());
         let Scratch { along, real, complex, factors, sizes, .. } = scratch;
         let Matrices { step, power, sum, other } = N::matrices(real, complex);
@@ -382,7 +382,7 @@ impl Coupled {
 
     /// A^T and `1 + A + … + A^(T−1)`, of this the columns of sources.
     #[inline(always)]
-    fn raise<N: Number>(&self, step: &[N], power: &mut [N], sum: &mut [N], other: &mut [N]) {
+    fn raise<N: MatrixElement>(&self, step: &[N], power: &mut [N], sum: &mut [N], other: &mut [N]) {
         let (n, sources) = (self.levels.variables(), self.sources.len());
         // Of no steps: 1 and 0.
         power.iter_mut().for_each(|entry| *entry = N::ZERO);
@@ -417,7 +417,7 @@ impl Coupled {
 
     /// Rows of levels become rows of differences.
     #[inline(always)]
-    fn to_differences<N: Number>(&self, matrix: &mut [N], columns: usize, other: &mut [N]) {
+    fn to_differences<N: MatrixElement>(&self, matrix: &mut [N], columns: usize, other: &mut [N]) {
         for (row, (field, order)) in self.levels.all().enumerate() {
             for column in 0..columns {
                 let mut sum = N::ZERO;
@@ -434,7 +434,7 @@ impl Coupled {
 
     /// Columns that take levels become columns that take differences.
     #[inline(always)]
-    fn columns_to_differences<N: Number>(&self, matrix: &mut [N], other: &mut [N]) {
+    fn columns_to_differences<N: MatrixElement>(&self, matrix: &mut [N], other: &mut [N]) {
         let n = self.levels.variables();
         for row in 0..n {
             for (column, (field, order)) in self.levels.all().enumerate() {
@@ -454,7 +454,7 @@ impl Coupled {
 
 /// `out = a · b`, where a is square and b has so many columns.
 #[inline(always)]
-fn product<N: Number>(a: &[N], b: &[N], columns: usize, out: &mut [N]) {
+fn product<N: MatrixElement>(a: &[N], b: &[N], columns: usize, out: &mut [N]) {
     let n = a.len().isqrt();
     for row in 0..n {
         for column in 0..columns {
@@ -468,7 +468,7 @@ fn product<N: Number>(a: &[N], b: &[N], columns: usize, out: &mut [N]) {
 }
 
 #[inline(always)]
-fn add<N: Number>(to: &mut [N], more: &[N]) {
+fn add<N: MatrixElement>(to: &mut [N], more: &[N]) {
     to.iter_mut().zip(more).for_each(|(to, more)| *to = to.plus(*more));
 }
 

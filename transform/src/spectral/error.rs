@@ -39,9 +39,9 @@ pub fn of_sum(lengths: [usize; 3], steps: usize, gain: f64, growth: f64) -> f64 
     2.0 * steps_of * of_jump(lengths, steps, gain, growth.max(1.0))
 }
 
-/// Bound of a point's error over the largest value, where tiles of so many points are transformed along some axes by
-/// matrices of up to 16 points, two tiles as one complex one, by three real products for a complex one
-/// (FlashFFTStencil). `gains` are Σ|weight| of the stencil, of the sum of one step less, and of that of all steps.
+/// Bound of a point's error over the largest value, for FlashFFTStencil: tiles of so many points are transformed
+/// along some axes by matrices of up to 16 points. Two tiles are one complex one, and a complex product is three real
+/// ones. `gains` are Σ|weight| of the stencil, of the sum of one step less, and of that of all steps.
 ///
 /// A transform of m points sums 2m products, of `cos` with `x + y` and of `sin ± cos` with x or y; the rows of each of
 /// these matrices have norms of at most √m, and its elements and `x + y` are off by less than 5u together. So each of the

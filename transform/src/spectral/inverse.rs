@@ -21,14 +21,14 @@ pub struct Inverse {
 
 /// A wave that a stencil takes away, by its number along z, y, x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gone(pub [usize; 3]);
+pub struct LostWave(pub [usize; 3]);
 
 impl Inverse {
     /// Of a stencil on the torus of these axes (z, y, x).
     ///
     /// # Errors
     /// A wave besides the constant that the stencil takes away.
-    pub fn new(stencil: &Stencil, axes: &[Axis; 3]) -> Result<Self, Gone> {
+    pub fn new(stencil: &Stencil, axes: &[Axis; 3]) -> Result<Self, LostWave> {
         let lengths = axes.each_ref().map(|axis| axis.length);
         let powers = Powers::inverse(stencil, lengths);
         // A field that is a negative image has no part that is constant along the axis.
@@ -42,7 +42,7 @@ impl Inverse {
                     let inverse = line.power(x);
                     let is_constant = [z, y, x] == [0; 3];
                     if inverse == Complex64::ZERO && !is_constant {
-                        return Err(Gone([z, y, x]));
+                        return Err(LostWave([z, y, x]));
                     }
                     is_singular |= inverse == Complex64::ZERO;
                     // Real fields have each wave of x twice, but for the constant one and the shortest.
@@ -107,7 +107,7 @@ mod tests {
         let line = [0.0, 0.0, 0.0, 1.0, -2.0, 1.0, 0.0, 0.0, 0.0];
         let line = Stencil::dense("line", &[3, 3], &line).unwrap();
         let mut between = axes([1, 6, 8], [End::Wrap; 2]);
-        assert_eq!(Inverse::new(&line, &between).map(drop), Err(Gone([0, 1, 0])));
+        assert_eq!(Inverse::new(&line, &between).map(drop), Err(LostWave([0, 1, 0])));
         between[2] = Axis::new(8, [1 << 40; 2], [End::Odd; 2]);
         assert!(!Inverse::new(&line, &between).unwrap().is_singular);
     }
@@ -116,7 +116,7 @@ mod tests {
     fn other_waves_that_are_taken_away_are_told() {
         let slope = Stencil::dense("slope", &[3], &[-0.5, 0.0, 0.5]).unwrap();
         let of = |length| Inverse::new(&slope, &axes([1, 1, length], [End::Wrap; 2])).map(drop);
-        assert_eq!(of(8), Err(Gone([0, 0, 4])));
+        assert_eq!(of(8), Err(LostWave([0, 0, 4])));
         assert_eq!(of(9), Ok(()));
     }
 

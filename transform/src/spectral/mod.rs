@@ -27,5 +27,5 @@ pub mod spread;
 
 pub use axis::{Axis, End, Lengths, Side, ends};
 pub use inverse::Inverse;
-pub use power::{Line, Powers};
+pub use power::{LinePowers, Powers};
 pub use spread::{Fading, LeftOut, spread};

@@ -58,7 +58,7 @@ pub struct Powers {
 }
 
 /// The powers of waves that differ along one axis only.
-pub struct Line<'a> {
+pub struct LinePowers<'a> {
     powers: &'a Powers,
     even: bool,
     waves: &'a Waves,
@@ -138,7 +138,7 @@ impl Powers {
 
     /// The factors of waves along `axis`, at fixed numbers of the waves along the other two.
     #[must_use]
-    pub fn line(&self, axis: usize, at: [usize; 3]) -> Line<'_> {
+    pub fn line(&self, axis: usize, at: [usize; 3]) -> LinePowers<'_> {
         let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
         let [wb, wc] = [b, c].map(|other| &self.waves[other]);
         let waves = &self.waves[axis];
@@ -153,7 +153,7 @@ impl Powers {
         let ((turn_b, db), (turn_c, dc)) = (wb.drifting(at[b]), wc.drifting(at[c]));
         let turn = turn_b * turn_c;
         let even = self.even[axis];
-        Line { powers: self, even, waves, fixed, factors, turn, drift: db + dc + db * dc }
+        LinePowers { powers: self, even, waves, fixed, factors, turn, drift: db + dc + db * dc }
     }
 }
 
@@ -213,7 +213,7 @@ pub fn bytes(stencil: &Stencil, [z, y, x]: [usize; 3]) -> u128 {
     (0..3).map(of).sum::<u128>() * size_of::<Complex64>() as u128
 }
 
-impl Line<'_> {
+impl LinePowers<'_> {
     /// The number of waves along it, including those that real data has twice.
     #[must_use]
     pub fn waves(&self) -> usize {

@@ -2,8 +2,8 @@
 //! How far steps carry a value, as far as anybody can tell: after T steps of a stencil that averages, what a point has
 //! from others fades with their distance, like a Gauss curve about √T wide, long before r·T.
 //!
-//! What a point has from others at least R away, towards one end of an axis, is at most a tail of `|w|` convolved with itself T times,
-//! and that is at most `e^(−θR) (Σ |w| e^(θ·o))^T` for every θ > 0 (Chernoff's bound; o is the offset towards that end).
+//! What a point has from others at least R away, towards one end of an axis, is at most a tail of `|w|` convolved with itself T times. By
+//! Chernoff's bound that is at most `e^(−θR) (Σ |w| e^(θ·o))^T` for every θ > 0, where o is the offset towards that end.
 //! Steps that cross the distance on their way and come back are bounded by the same, with the largest of `Σ |w| e^(θ·o)`,
 //! `Σ |w|` and 1 (Doob's inequality). So no more than rounding is lost where that is far below the unit roundoff.
 

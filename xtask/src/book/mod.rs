@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tests of the book: links and anchors, words that are banned, sentences that are too long.
+//! Tests of the words of the project: links and anchors of the book, words that are banned, sentences that are too long, names of types.
 
 use std::path::{Path, PathBuf};
 
 mod links;
+mod names;
 mod sentences;
 mod words;
 

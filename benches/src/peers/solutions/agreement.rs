@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stencil::system::System;
 
 use super::measure::Demand;
-use super::problems::{Problem, Suite};
+use super::problems::{SolutionProblem, Suite};
 
 /// A quantity beside others' solution.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl Agreement {
 
     /// On no grid yet.
     #[must_use]
-    pub fn new(suite: &Suite, problem: &Problem, quantity: &str) -> Self {
+    pub fn new(suite: &Suite, problem: &SolutionProblem, quantity: &str) -> Self {
         let digits = problem.digits.map_or(String::new(), |digits| format!(", {digits} digits"));
         Self {
             problem: problem.name.to_owned(),

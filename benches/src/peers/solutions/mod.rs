@@ -7,7 +7,7 @@ mod problems;
 
 pub use agreement::Agreement;
 pub use measure::{Demand, Measure};
-pub use problems::{BY_DEVITO, BY_EXPONAX, BY_SWASHES, Problem, Suite};
+pub use problems::{BY_DEVITO, BY_EXPONAX, BY_SWASHES, SolutionProblem, Suite};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -26,7 +26,7 @@ use crate::root;
 pub fn solve(
     environment: &Environment,
     suite: &Suite,
-    problem: &Problem,
+    problem: &SolutionProblem,
 ) -> Result<Vec<Agreement>> {
     let systems: Vec<System> = problem
         .points
@@ -79,7 +79,7 @@ pub fn solve(
 }
 
 /// The system of a problem, with so many points along each axis if they are not those of the file.
-fn system(suite: &Suite, problem: &Problem, points: Option<usize>) -> Result<System> {
+fn system(suite: &Suite, problem: &SolutionProblem, points: Option<usize>) -> Result<System> {
     let mut description = Description::parse(problem.name, problem.text)?;
     if let Some(points) = points {
         description.size.fill(points);

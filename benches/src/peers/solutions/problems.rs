@@ -19,12 +19,12 @@ pub struct Suite {
     /// What is compared, and how.
     pub measure: Measure,
     /// The problems.
-    pub problems: &'static [Problem],
+    pub problems: &'static [SolutionProblem],
 }
 
 /// A system, and what is compared of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Problem {
+pub struct SolutionProblem {
     /// Its name in the script.
     pub name: &'static str,
     /// Its file.
@@ -64,9 +64,9 @@ const fn wave(
     text: &'static str,
     quantities: &'static [&'static str],
     digits: u32,
-) -> Problem {
+) -> SolutionProblem {
     let demand = Apart(if digits > 16 { 1e-12 } else { 1e-5 });
-    Problem { name, text, points: &[None], digits: Some(digits), quantities, demand }
+    SolutionProblem { name, text, points: &[None], digits: Some(digits), quantities, demand }
 }
 
 /// Equations whose solutions exponax finds in Fourier space; here with differences of fourth order.
@@ -105,8 +105,8 @@ const fn smooth(
     text: &'static str,
     points: &'static [Option<usize>],
     quantities: &'static [&'static str],
-) -> Problem {
-    Problem { name, text, points, digits: None, quantities, demand: Order(3.8) }
+) -> SolutionProblem {
+    SolutionProblem { name, text, points, digits: None, quantities, demand: Order(3.8) }
 }
 
 /// A flow, and the scheme that all of them have.
@@ -136,6 +136,6 @@ pub const BY_SWASHES: Suite = Suite {
     ],
 };
 
-const fn flow(name: &'static str, text: &'static str, demand: Demand) -> Problem {
-    Problem { name, text, points: &FROM_100, digits: None, quantities: &["d", "q"], demand }
+const fn flow(name: &'static str, text: &'static str, demand: Demand) -> SolutionProblem {
+    SolutionProblem { name, text, points: &FROM_100, digits: None, quantities: &["d", "q"], demand }
 }

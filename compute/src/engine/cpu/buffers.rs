@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The input, and the buffers that take turns as the result: no more of them than the steps need.
 
-use tiles::padded::{Layout, Padded};
+use tiles::padded::{Padded, PaddedLayout};
 
 use crate::engine::{Input, State};
 use problem::values::Element;
@@ -16,7 +16,7 @@ pub const fn most(input: Input) -> u128 {
 
 /// Grids of one layout.
 pub struct Buffers<T> {
-    layout: Layout,
+    layout: PaddedLayout,
     all: Vec<Padded<T>>,
     /// Which of them holds the grid.
     current: usize,
@@ -26,7 +26,7 @@ pub struct Buffers<T> {
 
 impl<T: Element> Buffers<T> {
     /// None yet, to be laid out like this.
-    pub fn new(layout: Layout) -> Self {
+    pub fn new(layout: PaddedLayout) -> Self {
         Self { layout, all: Vec::new(), current: 0, input: None }
     }
 
@@ -129,7 +129,7 @@ mod tests {
     const VALUES: [f64; 3] = [1.0, 2.0, 3.0];
 
     fn loaded() -> Buffers<f64> {
-        let mut buffers = Buffers::new(Layout::new("3".parse().unwrap(), [0, 0, 1], 8));
+        let mut buffers = Buffers::new(PaddedLayout::new("3".parse().unwrap(), [0, 0, 1], 8));
         buffers.load(&VALUES);
         buffers
     }

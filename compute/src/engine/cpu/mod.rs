@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use tiles::padded::{Layout, Padded};
+use tiles::padded::{Padded, PaddedLayout};
 use tiles::tiling::{self, Tiling};
-use tiles::{Pass, Room};
+use tiles::{Pass, TileBuffers};
 
 use self::buffers::Buffers;
 use super::{Engine, Input, Session, State, SumSession, Sweeps};
@@ -39,7 +39,7 @@ impl Engine for Cpu {
         let tiling = Tiling::of_job(job);
         let (reach, bytes) = (job.stencil.radii(), job.dtype.bytes());
         let padded = padded::points(job.shape, tiling.margins(&job.boundary, reach));
-        let room = Room::new(&job.boundary, job.shape.extents(), reach, &tiling, bytes);
+        let room = TileBuffers::new(&job.boundary, job.shape.extents(), reach, &tiling, bytes);
         let between = room.values() * rayon::current_num_threads();
         (buffers::most(input) * padded + between as u128) * bytes as u128
     }
@@ -90,7 +90,7 @@ impl<T: Passes> CpuSession<T> {
     fn new(job: &Job) -> Self {
         let tiling = Tiling::of_job(job);
         let margins = tiling.margins(&job.boundary, job.stencil.radii());
-        let layout = Layout::new(job.shape, margins, size_of::<T>());
+        let layout = PaddedLayout::new(job.shape, margins, size_of::<T>());
         Self {
             shape: job.shape,
             dtype: job.dtype,

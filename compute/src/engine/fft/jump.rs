@@ -7,10 +7,10 @@ use transform::spectral::{Axis, Powers, error};
 use transform::symbol;
 
 use super::rim;
-use super::source::{Field, Lift, Source};
+use super::source::{ConstantSource, Field, Lift};
 use super::torus::{self, Rim};
-use super::transform::{Factor, Transform};
-use super::within::{Within, extremes};
+use super::transform::{Transform, WaveFactor};
+use super::within::{ValueBounds, extremes};
 use problem::boundary::Side;
 use problem::values::Element;
 use problem::{Error, Job};
@@ -41,7 +41,7 @@ struct Torus {
 
 /// Numbers of grids that a jump needs memory for: see [`super::bytes`].
 pub fn has_source(job: &Job) -> bool {
-    Source::may_be_needed(&job.boundary)
+    ConstantSource::may_be_needed(&job.boundary)
 }
 
 /// By how much a step grows a wave, at most; `Σ|weight|` where no smaller bound is known.
@@ -100,7 +100,7 @@ impl Jump {
             }
         };
         let torus = torus.as_ref().expect("matched above");
-        let within = Within::after(job, *steps, extremes(grid));
+        let within = ValueBounds::after(job, *steps, extremes(grid));
         let stepped: Result<Vec<Vec<f64>>, Error> =
             slabs.iter().map(|slab| rim::slab(job, grid, slab, *steps)).collect();
         let stepped = stepped?;
@@ -126,7 +126,7 @@ impl Torus {
         growth: f64,
         spectra: &mut Vec<Complex64>,
     ) -> Self {
-        let source = Source::new(job, &axes);
+        let source = ConstantSource::new(job, &axes);
         let lengths = axes.each_ref().map(|axis| axis.length);
         let copies = axes.iter().map(|axis| axis.length as f64 / axis.points as f64).product();
         let transform = Transform::new(axes, job.shape.dims());
@@ -152,7 +152,7 @@ impl Torus {
         &self,
         job: &Job,
         steps: usize,
-        within: Within,
+        within: ValueBounds,
         grid: &mut [T],
         spectra: &mut [Complex64],
     ) -> f64 {
@@ -184,7 +184,7 @@ impl Torus {
                 *to = T::from_f64(within.keep(value + (first + slope * x as f64) + more));
             }
         };
-        transform.there(spectra, powers, Factor::Power, &read);
+        transform.there(spectra, powers, WaveFactor::Power, &read);
         transform.back(spectra, grid, write);
         let gain = job.stencil.gain();
         let relative = error::of_jump(transform.lengths(), steps, gain, self.growth);
@@ -224,7 +224,7 @@ fn sum_of(
     };
     let norm = (0..rows).into_par_iter().map(squares).sum::<f64>().sqrt();
     let mut added = vec![0.0; job.shape.points()];
-    transform.there(spectra, powers, Factor::Sum, &read);
+    transform.there(spectra, powers, WaveFactor::Sum, &read);
     transform.back(spectra, &mut added, |_, from, to| to.copy_from_slice(from));
     (added, norm)
 }

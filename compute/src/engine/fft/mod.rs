@@ -244,7 +244,7 @@ impl<T: Element> SumSession for FftSession<T> {
         Some(KERNELS[0].into())
     }
 
-    fn jump(&self) -> Option<problem::Jump> {
+    fn jump(&self) -> Option<problem::JumpReport> {
         Some(describe(&self.job, self.length))
     }
 
@@ -254,7 +254,7 @@ impl<T: Element> SumSession for FftSession<T> {
 }
 
 /// Jumps of so many steps in numbers.
-fn describe(job: &Job, steps: usize) -> problem::Jump {
+fn describe(job: &Job, steps: usize) -> problem::JumpReport {
     let axes = torus::axes(job, steps);
     let lengths: Vec<usize> = axes.iter().map(|axis| axis.length).collect();
     let rim = match torus::rim(job, &axes, torus::left_out(job, steps, f64::EPSILON / 2.0)) {
@@ -265,5 +265,5 @@ fn describe(job: &Job, steps: usize) -> problem::Jump {
         }
     };
     let toruses = vec![lengths[3 - job.shape.dims()..].to_vec()];
-    problem::Jump { steps, toruses, rim, growth: None }
+    problem::JumpReport { steps, toruses, rim, growth: None }
 }

@@ -4,11 +4,11 @@
 
 use num_complex::Complex64;
 use transform::Stencil;
-use transform::spectral::inverse::{Gone, Inverse};
+use transform::spectral::inverse::{Inverse, LostWave};
 use transform::spectral::{Axis, End, error};
 
 use super::torus::ends_of;
-use super::transform::{Factor, Transform};
+use super::transform::{Transform, WaveFactor};
 use problem::boundary::Side;
 use problem::{Boundary, Dtype, Job, Shape};
 
@@ -108,7 +108,7 @@ impl Solver {
     /// With zeros in the place of constants at sides.
     fn between_zeros(solve: &Solve) -> Result<Self, String> {
         let axes = solve.axes()?;
-        let inverse = Inverse::new(&solve.stencil, &axes).map_err(|Gone(wave)| {
+        let inverse = Inverse::new(&solve.stencil, &axes).map_err(|LostWave(wave)| {
             let lengths = axes.each_ref().map(|axis| axis.length);
             let own = 3 - solve.shape.dims();
             let turns = (own..3).filter(|axis| wave[*axis] > 0);
@@ -157,7 +157,7 @@ impl Solver {
         write: impl Fn(usize, &[f64], &mut [T]) + Sync,
     ) {
         spectra.resize(self.transform.blocks().values(), Complex64::ZERO);
-        self.transform.there(spectra, &self.inverse.powers, Factor::Power, read);
+        self.transform.there(spectra, &self.inverse.powers, WaveFactor::Power, read);
         let Some(added) = &self.added else { return self.transform.back(spectra, out, write) };
         self.transform.back(spectra, out, |row, from: &[f64], to: &mut [T]| {
             let added = added[row * from.len()..].iter();
@@ -245,8 +245,8 @@ mod tests {
             for axis in [2, 1, 0] {
                 let place = solve.boundary.resolve(axis, point[axis] as isize, extents[axis]);
                 match place {
-                    problem::boundary::Place::Inside(found, _) => at[axis] = found,
-                    problem::boundary::Place::Value(value) => return value,
+                    problem::boundary::NeighbourPlace::Inside(found, _) => at[axis] = found,
+                    problem::boundary::NeighbourPlace::Value(value) => return value,
                 }
             }
             w[(at[0] * ny + at[1]) * nx + at[2]]

@@ -46,7 +46,7 @@ impl Lift {
 }
 
 /// What is done about a job's constants.
-pub struct Source {
+pub struct ConstantSource {
     /// The field that is taken off.
     pub lift: Lift,
     /// The source that is left, if any.
@@ -61,7 +61,7 @@ pub enum Field {
     Values(Vec<f64>),
 }
 
-impl Source {
+impl ConstantSource {
     /// For the boundary of a job that these axes imitate.
     pub fn new(job: &Job, axes: &[Axis; 3]) -> Self {
         let value = |side| if let Side::Constant(value) = side { value } else { 0.0 };

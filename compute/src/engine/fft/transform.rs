@@ -8,14 +8,14 @@ use std::sync::Arc;
 use fourier::{ComplexToReal, Fft, Planner, RealToComplex};
 use num_complex::Complex64;
 use rayon::prelude::*;
-use transform::spectral::axis::Source;
-use transform::spectral::{Axis, Line, Powers};
+use transform::spectral::axis::TorusSource;
+use transform::spectral::{Axis, LinePowers, Powers};
 
 use super::blocks::{Blocks, WIDTH};
 
 /// By what the waves are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Factor {
+pub enum WaveFactor {
     /// `λ^T`.
     Power,
     /// `1 + λ + … + λ^(T−1)`.
@@ -24,12 +24,13 @@ pub enum Factor {
 
 /// What changes the waves of some fields: it takes what a thread keeps, the axis along which the waves lie, the number of
 /// the first one (z, y, x), and a line of each field.
-pub type Each<'a, S> = dyn Fn(&mut S, usize, [usize; 3], &mut [&mut [Complex64]]) + Sync + 'a;
+pub type WaveFunction<'a, S> =
+    dyn Fn(&mut S, usize, [usize; 3], &mut [&mut [Complex64]]) + Sync + 'a;
 
 /// Lines of complex values, there and back.
 struct Columns {
     axis: Axis,
-    images: Vec<Source>,
+    images: Vec<TorusSource>,
     there: Arc<dyn Fft<f64>>,
     back: Arc<dyn Fft<f64>>,
 }
@@ -41,7 +42,7 @@ pub struct Transform {
     last: usize,
     blocks: Blocks,
     /// Of the rows.
-    images: Vec<Source>,
+    images: Vec<TorusSource>,
     there: Arc<dyn RealToComplex<f64>>,
     back: Arc<dyn ComplexToReal<f64>>,
     /// Along z and y.
@@ -96,7 +97,7 @@ impl Transform {
         &self,
         spectra: &mut [Complex64],
         powers: &Powers,
-        factor: Factor,
+        factor: WaveFactor,
         read: &(dyn Fn(usize, &mut [f64]) + Sync),
     ) {
         self.rows_there(spectra, read);
@@ -111,7 +112,7 @@ impl Transform {
         &self,
         spectra: &mut [&mut [Complex64]],
         back: usize,
-        each: &Each<'_, S>,
+        each: &WaveFunction<'_, S>,
     ) {
         let blocks = self.blocks;
         if self.last == 2 {
@@ -164,7 +165,7 @@ impl Transform {
         back: usize,
         place: impl Fn(usize) -> (usize, usize),
         lines: &mut Lines<S>,
-        each: &Each<'_, S>,
+        each: &WaveFunction<'_, S>,
     ) {
         let (columns, Lines { fields: scratch, own }) = (&self.columns[self.last], lines);
         scratch.resize_with(fields.len(), Scratch::default);
@@ -358,10 +359,10 @@ impl Columns {
     }
 }
 
-fn multiply(line: &Line, factor: Factor, values: &mut [Complex64]) {
+fn multiply(line: &LinePowers, factor: WaveFactor, values: &mut [Complex64]) {
     let of = |k: usize| match factor {
-        Factor::Power => line.power(k),
-        Factor::Sum => line.sum(k),
+        WaveFactor::Power => line.power(k),
+        WaveFactor::Sum => line.sum(k),
     };
     if !line.is_even() {
         values.iter_mut().enumerate().for_each(|(k, value)| *value *= of(k));

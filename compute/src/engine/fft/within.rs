@@ -6,18 +6,18 @@ use rayon::prelude::*;
 use transform::spectral::power::exact_sum;
 
 use problem::boundary::Side;
-use problem::observe::{Arrived, PendingCopy};
+use problem::observe::{CompletedCopy, PendingCopy};
 use problem::values::Element;
 use problem::{Boundary, Error, Grid, Job, Values, with_values};
 
 /// Bounds of all values after some steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Within {
+pub struct ValueBounds {
     low: f64,
     high: f64,
 }
 
-impl Within {
+impl ValueBounds {
     /// What holds where nothing is known.
     pub const ANYTHING: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
@@ -113,15 +113,15 @@ pub fn extremes<T: Element>(values: &[T]) -> [f64; 2] {
 }
 
 /// A copy that is on its way, and that is kept within when it has come.
-pub struct Kept {
+pub struct BoundedCopy {
     /// The copy.
     pub coming: Box<dyn PendingCopy>,
     /// Within what.
-    pub within: Within,
+    pub within: ValueBounds,
 }
 
-impl PendingCopy for Kept {
-    fn arrive(self: Box<Self>) -> Result<Arrived, Error> {
+impl PendingCopy for BoundedCopy {
+    fn arrive(self: Box<Self>) -> Result<CompletedCopy, Error> {
         let Self { coming, within } = *self;
         let arrived = coming.arrive()?;
         Ok(Box::new(move || {
@@ -194,8 +194,8 @@ mod tests {
             let tap = |(at, &weight): (usize, &f64)| Tap { offset: [0, 0, at as i32 - 1], weight };
             let taps = weights.iter().enumerate().map(tap).collect();
             let stencil = Stencil::new("three", 1, taps).unwrap();
-            let Within { low, high } =
-                Within::after(&job(stencil, boundary, Dtype::F64), 2, values);
+            let ValueBounds { low, high } =
+                ValueBounds::after(&job(stencil, boundary, Dtype::F64), 2, values);
             [low, high]
         };
         let mean = [0.25, 0.5, 0.25];
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn what_is_not_a_number_is_not_hidden() {
-        let within = Within { low: 0.0, high: 1.0 };
-        assert!(within.keep(f64::NAN).is_nan() && Within::ANYTHING.keep(f64::NAN).is_nan());
+        let within = ValueBounds { low: 0.0, high: 1.0 };
+        assert!(within.keep(f64::NAN).is_nan() && ValueBounds::ANYTHING.keep(f64::NAN).is_nan());
         assert_eq!([-1e-18, 0.5, 1.0 + 1e-15].map(|value| within.keep(value)), [0.0, 0.5, 1.0]);
     }
 }

@@ -3,12 +3,12 @@
 
 mod operand;
 
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
 use crate::device::plane::layout;
-use crate::device::{Device, Launch, Memory, Order, Plane, Sharing};
+use crate::device::{Device, Launch, Memory, Plane, Sharing, StartOrder};
 use cuda_driver::{AnyCall, Entry, Extents};
-use kernels_gpu::convstencil::space::{self, Planes, Space};
-use kernels_gpu::convstencil::{THREADS, Tile, line, plane};
+use kernels_gpu::convstencil::space::{self, Planes, SpaceLaunch};
+use kernels_gpu::convstencil::{BlockTile, THREADS, line, plane};
 use problem::check::seams::Seams;
 use problem::region::Region;
 use problem::{Dtype, Error, Shape};
@@ -57,7 +57,7 @@ impl Variant {
     }
 
     /// What a block computes, in 3D of one plane.
-    fn tile(&self, radius: u32) -> Tile {
+    fn tile(&self, radius: u32) -> BlockTile {
         match self {
             Self::Line(_) => line::tile(radius),
             Self::Plane(_) => plane::tile(radius),
@@ -74,13 +74,13 @@ impl Variant {
 }
 
 /// Blocks that lie side by side and one below the other.
-fn tiles(tile: &Tile, shape: Shape) -> [u32; 2] {
+fn tiles(tile: &BlockTile, shape: Shape) -> [u32; 2] {
     let [_, ny, nx] = shape.extents().map(|extent| extent as u32);
     [ny.div_ceil(tile.rows), nx.div_ceil(tile.columns())]
 }
 
 /// Output planes of a block: all, as published, unless that leaves multiprocessors idle.
-fn segment(tile: &Tile, shape: Shape, multiprocessors: u32) -> u32 {
+fn segment(tile: &BlockTile, shape: Shape, multiprocessors: u32) -> u32 {
     let nz = shape.extents()[0] as u32;
     let [down, across] = tiles(tile, shape);
     let wanted =
@@ -91,7 +91,7 @@ fn segment(tile: &Tile, shape: Shape, multiprocessors: u32) -> u32 {
 /// One stencil on one size of grid, ready to be launched.
 struct ConvStencil {
     variant: Variant,
-    tile: Tile,
+    tile: BlockTile,
     shape: Shape,
     /// Output planes of a block, in 3D.
     segment: u32,
@@ -150,7 +150,7 @@ impl ConvStencil {
                 Box::new(entry.with((input, output, table, weights, nx, ny, pitch)))
             }
             Variant::Space(entry, _) => {
-                let launch = Space {
+                let launch = SpaceLaunch {
                     extents: layout.extents,
                     pitch,
                     plane_rows: layout.plane_rows(),
@@ -171,7 +171,11 @@ impl Pass for ConvStencil {
         let call = self.call(from.origin(), to.origin_mut());
         // As the kernels' contracts demand: two different planes of one size, in their layout; the tables of this
         // stencil; a block for each tile and segment, with its shared memory.
-        device.launch(&Launch { call: &*call, extents: self.extents, order: Order::Overlapping })
+        device.launch(&Launch {
+            call: &*call,
+            extents: self.extents,
+            order: StartOrder::Overlapping,
+        })
     }
 
     /// Of products and of blocks.
@@ -212,7 +216,7 @@ impl Family for ConvStencilFamily {
         true
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
         let (dtype, shape) = (asked.job.dtype, asked.job.shape);
         if dtype != Dtype::F64 {
             return Err(Refusal::Type(format!("{} multiplies f64, not {dtype}", self.name())));
@@ -239,10 +243,10 @@ impl Family for ConvStencilFamily {
         let stencil = asked.fused.clone();
         let prepare =
             move |device: &dyn Device| ConvStencil::new(device, variant, &stencil, radius, shape);
-        Ok(Kernel {
+        Ok(FamilyKernel {
             shared_bytes: variant.shared_bytes(radius),
             grid: (blocks > MOST_BLOCKS).then_some(too_many),
-            ..Kernel::new(variant.name(), prepare)
+            ..FamilyKernel::new(variant.name(), prepare)
         })
     }
 

@@ -3,7 +3,7 @@
 
 use crate::families::domain::push_real;
 use kernels_gpu::convstencil::space::Planes;
-use kernels_gpu::convstencil::{THREADS, Tile, half};
+use kernels_gpu::convstencil::{BlockTile, THREADS, half};
 use problem::Dtype;
 use transform::Stencil;
 use transform::stencil2row::Stencil2row;
@@ -14,7 +14,7 @@ const MOST_ON_CORES: usize = 13;
 
 /// The lookup table: for each point that a thread loads, also those behind the last, its places in both matrices.
 #[must_use]
-pub fn lookup(tile: &Tile) -> Vec<u32> {
+pub fn lookup(tile: &BlockTile) -> Vec<u32> {
     let layout = Stencil2row::new(tile.radius as usize);
     let [rows, columns] = tile.input();
     let spare = tile.pitch() - tile.used();
@@ -109,7 +109,7 @@ mod tests {
     use std::collections::BTreeMap;
     use transform::catalogue;
 
-    fn tiles() -> Vec<Tile> {
+    fn tiles() -> Vec<BlockTile> {
         let of_1d = (1..=4).map(line::tile);
         of_1d.chain((1..=3).flat_map(|radius| [plane::tile(radius), space::tile(radius)])).collect()
     }

@@ -5,9 +5,9 @@ mod tables;
 
 use super::occupancy::resident;
 use super::spread::Spread;
-use super::{Asked, Family, Fields, Kernel, Pass, Refusal, Sample, Unit};
+use super::{Family, FamilyKernel, Fields, LaunchRequest, Pass, Refusal, Sample, Unit};
 use crate::device::plane::layout;
-use crate::device::{Device, Launch, Memory, Order, Plane};
+use crate::device::{Device, Launch, Memory, Plane, StartOrder};
 use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::flashfft::{SHARED_BYTES, SIDE, THREADS, WARPS, line, plane, space};
 use problem::check::seams::Seams;
@@ -59,13 +59,13 @@ fn outputs(dims: usize, reach: Reach) -> Option<[usize; 3]> {
 
 /// How a grid is cut into tiles.
 #[derive(Clone, Copy, Debug)]
-enum Cut {
-    Line(line::Line),
-    Plane(plane::Plane),
-    Space(space::Space),
+enum TileCut {
+    Line(line::LineTiling),
+    Plane(plane::PlaneTiling),
+    Space(space::SpaceTiling),
 }
 
-impl Cut {
+impl TileCut {
     /// For a grid whose tiles there are not too many of.
     fn new(shape: Shape, reach: Reach) -> Self {
         let extents @ [_, ny, nx] = shape.extents().map(|extent| extent as u32);
@@ -73,9 +73,9 @@ impl Cut {
         let layout = layout(shape);
         let pitches = [layout.pitch(), layout.pitch() * layout.plane_rows()].map(i64::from);
         match shape.dims() {
-            1 => Self::Line(line::Line::new(nx, x)),
-            2 => Self::Plane(plane::Plane::new(pitches[0], [ny, nx], [y, x])),
-            _ => Self::Space(space::Space::new(pitches, extents, reach)),
+            1 => Self::Line(line::LineTiling::new(nx, x)),
+            2 => Self::Plane(plane::PlaneTiling::new(pitches[0], [ny, nx], [y, x])),
+            _ => Self::Space(space::SpaceTiling::new(pitches, extents, reach)),
         }
     }
 
@@ -117,7 +117,7 @@ impl Cut {
 
 /// So many steps of a stencil on one size of grid, ready to be launched.
 struct FlashFft {
-    cut: Cut,
+    cut: TileCut,
     shape: Shape,
     outputs: [usize; 3],
     matrices: Memory,
@@ -137,7 +137,7 @@ impl FlashFft {
         shape: Shape,
         outputs: [usize; 3],
     ) -> Result<Self, Error> {
-        let cut = Cut::new(shape, reach(stencil, steps));
+        let cut = TileCut::new(shape, reach(stencil, steps));
         let ((name, registers), most) = (cut.kernel(), cut.extents());
         let places = resident(device, name, registers, most.threads, most.shared_bytes)?;
         let matrices: Vec<u32> =
@@ -157,13 +157,13 @@ impl FlashFft {
     fn call(&self, input: *const f64, output: *mut f64) -> Box<dyn AnyCall> {
         let (matrices, symbols) = (self.matrices.as_ptr(), self.symbols.as_ptr());
         match self.cut {
-            Cut::Line(line) => {
+            TileCut::Line(line) => {
                 Box::new(line::kernel().with((input, output, matrices, symbols, line)))
             }
-            Cut::Plane(plane) => {
+            TileCut::Plane(plane) => {
                 Box::new(plane::kernel().with((input, output, matrices, symbols, plane)))
             }
-            Cut::Space(space) => {
+            TileCut::Space(space) => {
                 Box::new(space::kernel().with((input, output, matrices, symbols, space)))
             }
         }
@@ -177,7 +177,11 @@ impl Pass for FlashFft {
         let call = self.call(from.origin(), to.origin_mut());
         // As the kernels' contracts demand: two different planes of one size, in their layout; the tables of this
         // stencil; threads and shared memory as they state.
-        device.launch(&Launch { call: &*call, extents: self.extents, order: Order::Overlapping })
+        device.launch(&Launch {
+            call: &*call,
+            extents: self.extents,
+            order: StartOrder::Overlapping,
+        })
     }
 
     /// Of tiles and of pairs of them.
@@ -235,8 +239,8 @@ impl Family for FlashFftFamily {
         Some(Spread { relative, gain: gain(fuse) })
     }
 
-    fn propose(&self, asked: &Asked) -> Result<Kernel, Refusal> {
-        let &Asked { job, fuse: steps, .. } = asked;
+    fn propose(&self, asked: &LaunchRequest) -> Result<FamilyKernel, Refusal> {
+        let &LaunchRequest { job, fuse: steps, .. } = asked;
         let (dtype, shape, dims) = (job.dtype, job.shape, job.stencil.dims());
         if dtype != Dtype::F64 {
             return Err(Refusal::Type(format!("{} transforms f64, not {dtype}", self.name())));
@@ -258,7 +262,7 @@ impl Family for FlashFftFamily {
         let pairs = tiles.fold(1u64, u64::saturating_mul);
         let too_many =
             || format!("a grid of {shape} takes up to {pairs} pairs of tiles, of {MOST_PAIRS}");
-        let cut = Cut::new(Shape::new(&[1, 1, 1][3 - dims..]).expect("a point"), reach);
+        let cut = TileCut::new(Shape::new(&[1, 1, 1][3 - dims..]).expect("a point"), reach);
         let stencil = job.stencil.clone();
         let prepare =
             move |device: &dyn Device| FlashFft::new(device, &stencil, steps, shape, outputs);
@@ -266,12 +270,12 @@ impl Family for FlashFftFamily {
         let squares = if dims == 3 { SIDE as usize } else { 1 };
         let products = 2 * dims.max(2) * squares * PRODUCTS;
         let of_pair = 2.0 * outputs.iter().product::<usize>() as f64;
-        Ok(Kernel {
+        Ok(FamilyKernel {
             shared_bytes: cut.extents().shared_bytes,
             grid: (pairs > MOST_PAIRS).then(too_many),
             // Of 128 outputs, in cycles of tensor cores: how many there are depends on how far steps reach.
             work: products as f64 * CYCLES * 128.0 / of_pair,
-            ..Kernel::new(cut.kernel().0, prepare)
+            ..FamilyKernel::new(cut.kernel().0, prepare)
         })
     }
 

@@ -4,13 +4,13 @@
 use cuda_driver::{AnyCall, Extents};
 use devices::Memory;
 use kernels_gpu::filter::byte_strips::{self, ByteSum};
-use kernels_gpu::filter::bytes::{BLOCK, Bytes, SPAN, SUM};
+use kernels_gpu::filter::bytes::{BLOCK, BytesLaunch, SPAN, SUM};
 use kernels_gpu::filter::numbers::U8;
 use problem::Error;
 use transform::Tap;
 
-use super::super::kind::Kind;
-use super::{Of, Step, reach};
+use super::super::kind::ValueType;
+use super::{FilterContext, FilterLaunch, reach};
 
 /// Weights along y, at most.
 const ROWS: usize = 32;
@@ -18,14 +18,14 @@ const ROWS: usize = 32;
 const SHIFT: u32 = 20;
 
 /// Whole numbers of eight bits, and the power of two that they are to be divided by to be weights.
-pub(super) struct Whole {
+pub(super) struct ByteWeights {
     /// Weights by their row and column.
     pub(super) weights: Vec<([i32; 2], i8)>,
     /// The exponent of that power.
     pub(super) shift: u32,
 }
 
-impl Whole {
+impl ByteWeights {
     /// These weights, if they are such.
     fn of(taps: &[Tap]) -> Option<Self> {
         (0..=SHIFT).find_map(|shift| {
@@ -58,14 +58,14 @@ impl Whole {
     }
 }
 
-impl Of<'_> {
+impl FilterContext<'_> {
     /// A sum of bytes, if there is a kernel for it.
     pub(super) fn bytes(
         &self,
         taps: &[Tap],
         divisor: f64,
-        kinds: [Kind; 2],
-    ) -> Result<Option<Step>, Error> {
+        kinds: [ValueType; 2],
+    ) -> Result<Option<FilterLaunch>, Error> {
         let [_, _, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let [z, y, x] = reach(taps.iter().map(|tap| &tap.offset));
         let fits = z == (0, 1) && y.1 <= ROWS && x.1 <= SPAN as usize && self.filter.step == 1;
@@ -78,7 +78,7 @@ impl Of<'_> {
         {
             return Ok(None);
         }
-        let Some(whole) = Whole::of(taps) else { return Ok(None) };
+        let Some(whole) = ByteWeights::of(taps) else { return Ok(None) };
         if let Some(shape) = strip_shape([y, x]).filter(|_| self.has_strips()) {
             return self.byte_strips(whole.up_to_bytes(), shape, y).map(Some);
         }
@@ -92,7 +92,7 @@ impl Of<'_> {
             .chunks_exact(4)
             .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes are a word")));
         let weights = self.device.constants("weights", &of_words.collect::<Vec<_>>())?;
-        let launch = Bytes {
+        let launch = BytesLaunch {
             columns: std::ptr::null(),
             rows: std::ptr::null(),
             weights: weights.as_ptr(),
@@ -110,7 +110,7 @@ impl Of<'_> {
         let rows = self.place(1, y, rows)?;
         // Weights that fill a word up reach further than the sum does.
         let columns = self.place(2, x, columns)?;
-        let launch = Bytes { columns: columns.as_ptr(), rows: rows.as_ptr(), ..launch };
+        let launch = BytesLaunch { columns: columns.as_ptr(), rows: rows.as_ptr(), ..launch };
         let [across, down] = launch.blocks();
         let extents =
             Extents { blocks: self.blocks([across, down])?, threads: BLOCK, shared_bytes: 0 };
@@ -118,9 +118,9 @@ impl Of<'_> {
         let launch = move |from: *const u8, to: *mut u8| {
             let is_word = |at: usize| at.is_multiple_of(4);
             let is_aligned = u32::from(is_word(from as usize) && is_word(to as usize));
-            Box::new(SUM.with((from, to, Bytes { is_aligned, ..launch }))) as Box<dyn AnyCall>
+            Box::new(SUM.with((from, to, BytesLaunch { is_aligned, ..launch }))) as Box<dyn AnyCall>
         };
-        Ok(Some(Step { launch: Box::new(launch), extents, tables }))
+        Ok(Some(FilterLaunch { launch: Box::new(launch), extents, tables }))
     }
 }
 

@@ -2,21 +2,21 @@
 //! The launches of products of two lines of as many weights by threads that go down strips of rows.
 
 use cuda_driver::{AnyCall, Extents};
-use kernels_gpu::filter::line_strips::{LineStrips, SPAN, SUMS, THREADS, before};
+use kernels_gpu::filter::line_strips::{LineStripsLaunch, SPAN, SUMS, THREADS, before};
 use problem::Error;
 
-use super::super::kind::Kind;
+use super::super::kind::ValueType;
 use super::strips::is_single;
-use super::{Line, Of, Step, row_is_aligned};
+use super::{FilterContext, FilterLaunch, Line, row_is_aligned};
 
-impl Of<'_> {
+impl FilterContext<'_> {
     /// A sum of f32 along y and then along x, if there is a kernel for as many weights.
     pub(super) fn line_strips(
         &self,
         y: &Line,
         x: &Line,
-        kinds: [Kind; 2],
-    ) -> Result<Option<Step>, Error> {
+        kinds: [ValueType; 2],
+    ) -> Result<Option<FilterLaunch>, Error> {
         let [_, _, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let span = x.weights.len();
         // What is infinite reaches no further than weights that are not 0.
@@ -34,7 +34,7 @@ impl Of<'_> {
             along_x[at] = x.weights[at] as f32;
             along_y[at] = y.weights[span - 1 - at] as f32;
         }
-        let mut launch = LineStrips {
+        let mut launch = LineStripsLaunch {
             columns: std::ptr::null(),
             rows: std::ptr::null(),
             outside: self.outside as f32,
@@ -71,6 +71,6 @@ impl Of<'_> {
                 .map(|at| u32::from(row_is_aligned && at.is_multiple_of(16)));
             Box::new(kernel.with((from, to, launch))) as Box<dyn AnyCall>
         };
-        Ok(Some(Step { launch: Box::new(launch), extents, tables: vec![rows, columns] }))
+        Ok(Some(FilterLaunch { launch: Box::new(launch), extents, tables: vec![rows, columns] }))
     }
 }

@@ -2,15 +2,15 @@
 //! The launches of sums over boxes by threads that go down strips of rows.
 
 use cuda_driver::{AnyCall, Extents};
-use kernels_gpu::filter::byte_strips::{self, BEFORE, ByteStrips, ByteSum};
+use kernels_gpu::filter::byte_strips::{self, BEFORE, ByteStripsLaunch, ByteSum};
 use kernels_gpu::filter::numbers::F32;
-use kernels_gpu::filter::strips::{self, SPAN, Strips};
+use kernels_gpu::filter::strips::{self, SPAN, StripsLaunch};
 use problem::Error;
 use transform::Tap;
 
-use super::super::kind::Kind;
-use super::bytes::Whole;
-use super::{Of, Reach, Step, reach, row_is_aligned};
+use super::super::kind::ValueType;
+use super::bytes::ByteWeights;
+use super::{FilterContext, FilterLaunch, Reach, reach, row_is_aligned};
 
 /// Rows of a strip, at least: fewer are little work for a thread.
 const ROWS: u32 = 8;
@@ -31,11 +31,11 @@ pub(super) struct Strip {
 const LARGEST: usize = i32::MAX as usize - 4096;
 
 /// Whether arrays are of f32.
-pub(super) fn is_single(kinds: [Kind; 2]) -> bool {
+pub(super) fn is_single(kinds: [ValueType; 2]) -> bool {
     kinds.iter().all(|kind| kind.number() == F32)
 }
 
-impl Of<'_> {
+impl FilterContext<'_> {
     /// Whether threads may go down strips of the array.
     pub(super) fn has_strips(&self) -> bool {
         self.filter.step == 1 && self.filter.extents.iter().all(|extent| *extent <= LARGEST)
@@ -64,8 +64,8 @@ impl Of<'_> {
         &self,
         taps: &[Tap],
         divisor: f64,
-        kinds: [Kind; 2],
-    ) -> Result<Option<Step>, Error> {
+        kinds: [ValueType; 2],
+    ) -> Result<Option<FilterLaunch>, Error> {
         let [_, _, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let reach: Reach = reach(taps.iter().map(|tap| &tap.offset));
         let [z, y, x] = reach;
@@ -87,7 +87,7 @@ impl Of<'_> {
         }
         let across = nx.div_ceil(strips::COLUMNS);
         let span = y.1 as u32;
-        let mut launch = Strips {
+        let mut launch = StripsLaunch {
             columns: std::ptr::null(),
             rows: std::ptr::null(),
             outside: self.outside as f32,
@@ -111,16 +111,16 @@ impl Of<'_> {
             launch.is_aligned = u32::from(row_is_aligned && (to as usize).is_multiple_of(16));
             Box::new(kernel.with((from, to, launch))) as Box<dyn AnyCall>
         };
-        Ok(Some(Step { launch: Box::new(launch), extents, tables: vec![rows, columns] }))
+        Ok(Some(FilterLaunch { launch: Box::new(launch), extents, tables: vec![rows, columns] }))
     }
 
     /// A sum of bytes with exact weights, of a shape that fits its rows and columns.
     pub(super) fn byte_strips(
         &self,
-        whole: Whole,
+        whole: ByteWeights,
         (shape, kernel): &ByteSum,
         y: (i32, usize),
-    ) -> Result<Step, Error> {
+    ) -> Result<FilterLaunch, Error> {
         let [_, _, ny, nx] = self.filter.extents.map(|extent| extent as u32);
         let (shape, kernel) = (*shape, *kernel);
         let mut bytes = [0; 40];
@@ -134,7 +134,7 @@ impl Of<'_> {
         }
         let span = y.1 as u32;
         let across = nx.div_ceil(shape.columns());
-        let launch = ByteStrips {
+        let launch = ByteStripsLaunch {
             columns: std::ptr::null(),
             rows: std::ptr::null(),
             outside: self.outside as u32,
@@ -151,15 +151,15 @@ impl Of<'_> {
         let [rows, columns] = launch.tables(shape);
         let rows = self.place(1, y, rows)?;
         let columns = self.place(2, (BEFORE, 2 * BEFORE.unsigned_abs() as usize + 1), columns)?;
-        let launch = ByteStrips { columns: columns.as_ptr(), rows: rows.as_ptr(), ..launch };
+        let launch = ByteStripsLaunch { columns: columns.as_ptr(), rows: rows.as_ptr(), ..launch };
         let blocks = self.blocks(launch.blocks(shape))?;
         let extents = Extents { blocks, threads: byte_strips::BLOCK, shared_bytes: 0 };
         let launch = move |from: *const u8, to: *mut u8| {
             let all = from as usize | to as usize | nx as usize;
             let aligned = [16, 4].into_iter().find(|bytes| all.is_multiple_of(*bytes)).unwrap_or(1);
-            let launch = ByteStrips { aligned: aligned as u32, ..launch };
+            let launch = ByteStripsLaunch { aligned: aligned as u32, ..launch };
             Box::new(kernel.with((from, to, launch))) as Box<dyn AnyCall>
         };
-        Ok(Step { launch: Box::new(launch), extents, tables: vec![rows, columns] })
+        Ok(FilterLaunch { launch: Box::new(launch), extents, tables: vec![rows, columns] })
     }
 }

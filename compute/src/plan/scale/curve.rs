@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Predictions for 1, 2, 4, … GPUs.
 
-use super::{Cluster, Mode, Prediction, Scale};
-use crate::plan::Target;
+use super::{Cluster, Prediction, Scale, ScalingMode};
+use crate::plan::RunTarget;
 use problem::{Error, Job};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub const MOST_GPUS: usize = 4096;
 
 /// A number of GPUs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct CurvePoint {
     /// The GPUs.
     #[serde(flatten)]
     pub cluster: Cluster,
@@ -27,9 +27,9 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curves {
     /// The job's grid, shared.
-    pub strong: Vec<Row>,
+    pub strong: Vec<CurvePoint>,
     /// A grid that has as many points for each GPU as the job's.
-    pub weak: Vec<Row>,
+    pub weak: Vec<CurvePoint>,
 }
 
 impl Curves {
@@ -39,11 +39,11 @@ impl Curves {
     /// One GPU by itself could not compute it, whatever memory it had.
     pub fn new(
         job: &Job,
-        target: &Target,
+        target: &RunTarget,
         network: &Network,
         per_node: usize,
     ) -> Result<Self, Error> {
-        let rows = |mode| -> Result<Vec<Row>, Error> {
+        let rows = |mode| -> Result<Vec<CurvePoint>, Error> {
             let scale = Scale::new(job, mode, target, network)?;
             let numbers: Vec<usize> =
                 (0..).map(|power| 1 << power).take_while(|n| *n <= MOST_GPUS).collect();
@@ -53,10 +53,10 @@ impl Curves {
                     Ok(prediction) => (Some(prediction), None),
                     Err(error) => (None, Some(error.to_string())),
                 };
-                Row { cluster, prediction, refused }
+                CurvePoint { cluster, prediction, refused }
             };
             Ok(numbers.into_par_iter().map(row).collect())
         };
-        Ok(Self { strong: rows(Mode::Strong)?, weak: rows(Mode::Weak)? })
+        Ok(Self { strong: rows(ScalingMode::Strong)?, weak: rows(ScalingMode::Weak)? })
     }
 }

@@ -3,23 +3,23 @@
 
 use super::MOST_BYTES;
 use crate::engine::on_gpu as grids;
-use crate::plan::Target;
+use crate::plan::RunTarget;
 use crate::plan::calibration::Calibration;
 use crate::ranks::{Launched, propose};
 use problem::region::Region;
 use problem::{Boundary, Error, Job, Shape};
 
 /// The launch that most steps of a whole grid take, to be taken by its parts.
-pub struct Launch<'a> {
+pub struct SharedLaunch<'a> {
     /// The GPU.
-    pub target: &'a Target,
+    pub target: &'a RunTarget,
     /// The whole grid.
     pub whole: &'a Job,
     /// As it was planned for that.
     pub launched: &'a Launched,
 }
 
-impl Launch<'_> {
+impl SharedLaunch<'_> {
     /// Time steps that it takes.
     #[must_use]
     pub fn steps(&self) -> usize {
@@ -46,7 +46,7 @@ impl Launch<'_> {
     /// # Errors
     /// [`Error::Split`]: its family has no kernel for that, or another one than for the whole grid.
     pub fn seconds(&self, job: &Job) -> Result<f64, Error> {
-        let Target { machine, limits, .. } = self.target;
+        let RunTarget { machine, limits, .. } = self.target;
         grids::check(self.launched.family()?.unit().engine(), MOST_BYTES, job)?;
         let cost = propose(self.launched, job, *limits)?.cost(job);
         let seconds_per_step = Calibration::built_in().seconds_per_step(&cost, machine);

@@ -3,14 +3,18 @@
 
 use super::cluster::Placing;
 use crate::ranks::Partition;
-use crate::ranks::part::Part;
+use crate::ranks::part::RankPart;
 use transform::network::Traffic;
 
 /// Bytes that a part gets from each of the other ranks, which have a message each for it. As
 /// [`Transfers`](crate::ranks::halo::Transfers) has them, without looking at every rank: of thousands each has few
 /// neighbours.
 #[must_use]
-pub fn messages(partition: &Partition, part: &Part, bytes_per_point: usize) -> Vec<(usize, u64)> {
+pub fn messages(
+    partition: &Partition,
+    part: &RankPart,
+    bytes_per_point: usize,
+) -> Vec<(usize, u64)> {
     let [nz, ny, nx] = partition.counts();
     let at = [part.rank / (ny * nx), part.rank / nx % ny, part.rank % nx];
     let [z, y, x] = std::array::from_fn(|axis| slices(partition, part, axis, at[axis]));
@@ -34,7 +38,7 @@ pub fn messages(partition: &Partition, part: &Part, bytes_per_point: usize) -> V
 }
 
 /// The slices of an axis of which a part holds points, and of each how many; a slice whose copies it holds comes again.
-fn slices(partition: &Partition, part: &Part, axis: usize, at: usize) -> Vec<(usize, usize)> {
+fn slices(partition: &Partition, part: &RankPart, axis: usize, at: usize) -> Vec<(usize, usize)> {
     let [_, ny, nx] = partition.counts();
     let stride = [ny * nx, nx, 1][axis];
     let count = partition.counts()[axis] as isize;
@@ -78,9 +82,9 @@ mod tests {
     use problem::{Boundary, Shape};
     use std::collections::BTreeMap;
 
-    fn parts(partition: &Partition, boundary: &str, reach: [usize; 3]) -> Vec<Part> {
+    fn parts(partition: &Partition, boundary: &str, reach: [usize; 3]) -> Vec<RankPart> {
         let boundary = Boundary::parse(boundary, partition.shape().dims()).unwrap();
-        let part = |rank| Part::new(partition, rank, &boundary, reach, [1; 3]);
+        let part = |rank| RankPart::new(partition, rank, &boundary, reach, [1; 3]);
         (0..partition.ranks()).map(part).collect()
     }
 

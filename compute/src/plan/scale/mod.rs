@@ -21,21 +21,21 @@ mod prediction;
 mod tests;
 
 pub use cluster::Cluster;
-pub use curve::{Curves, MOST_GPUS, Row};
-pub use prediction::{Mode, Prediction, Times, Way};
+pub use curve::{CurvePoint, Curves, MOST_GPUS};
+pub use prediction::{GhostExchange, Prediction, ScalingMode, Times};
 
 use super::choice::reasons;
 use super::shared::{Shared, UNITS, shared};
-use super::{Candidate, Planned, Target, on_gpu};
+use super::{Candidate, Planned, RunTarget, on_gpu};
 use crate::engine::on_gpu as grids;
 use crate::families::Unit;
 use crate::ranks::edges::Band;
-use crate::ranks::engine::Rhythm;
+use crate::ranks::engine::ExchangeInterval;
 use crate::ranks::halo::Transfers;
-use crate::ranks::part::Part;
+use crate::ranks::part::RankPart;
 use crate::ranks::{Carrier, Partition};
 use cluster::Placing;
-use launch::Launch;
+use launch::SharedLaunch;
 use messages::{messages, traffic};
 use problem::boundary::Side;
 use problem::bytes::Bytes;
@@ -51,8 +51,8 @@ const MOST_BYTES: u64 = 1_000_000_000_000_000;
 pub struct Scale<'a> {
     /// Of strong scaling the whole of it, of weak scaling what one GPU would have by itself.
     job: &'a Job,
-    mode: Mode,
-    target: &'a Target,
+    mode: ScalingMode,
+    target: &'a RunTarget,
     network: &'a Network,
     /// Of strong scaling, where every number of GPUs has the same grid.
     planned: Option<Planned>,
@@ -67,8 +67,8 @@ impl<'a> Scale<'a> {
     /// No engine of the GPU takes it.
     pub fn new(
         job: &'a Job,
-        mode: Mode,
-        target: &'a Target,
+        mode: ScalingMode,
+        target: &'a RunTarget,
         network: &'a Network,
     ) -> Result<Self, Error> {
         let mut scale = Self { job, mode, target, network, planned: None, alone_s: f64::NAN };
@@ -76,7 +76,7 @@ impl<'a> Scale<'a> {
         scale.planned = Some(planned);
         let one = scale.predict(Cluster::of_full_nodes(1, 1))?;
         scale.alone_s = one.after.times.seconds_per_step;
-        if mode == Mode::Weak {
+        if mode == ScalingMode::Weak {
             scale.planned = None;
         }
         Ok(scale)
@@ -88,7 +88,7 @@ impl<'a> Scale<'a> {
     /// The grid cannot be cut into so many parts, no engine takes them, or their GPUs have not enough memory.
     pub fn on(&self, cluster: Cluster) -> Result<Prediction, Error> {
         let prediction = self.predict(cluster)?;
-        let Way { held, .. } = prediction.way();
+        let GhostExchange { held, .. } = prediction.way();
         let (need, total) = (prediction.way().memory(), Bytes(self.target.machine.memory_bytes));
         if need > total {
             let what = format!("parts of {held} {} values", self.job.dtype);
@@ -101,7 +101,7 @@ impl<'a> Scale<'a> {
     fn plan(&self, whole: &Job) -> Result<Planned, Error> {
         // What one GPU cannot hold is planned for as if it could: the ideal that others are compared with.
         let machine = Machine { memory_bytes: MOST_BYTES, ..self.target.machine.clone() };
-        let target = Target { machine, ..self.target.clone() };
+        let target = RunTarget { machine, ..self.target.clone() };
         let planned = match grids::check_extents("cuda", whole.shape) {
             Ok(()) => on_gpu(&target, whole),
             Err(_) => on_gpu(&target, self.job),
@@ -118,8 +118,10 @@ impl<'a> Scale<'a> {
     /// As [`Scale::on`], of GPUs with as much memory as that takes.
     fn predict(&self, cluster: Cluster) -> Result<Prediction, Error> {
         let whole = &match self.mode {
-            Mode::Strong => self.job.clone(),
-            Mode::Weak => Job { shape: grown(self.job.shape, cluster.gpus)?, ..self.job.clone() },
+            ScalingMode::Strong => self.job.clone(),
+            ScalingMode::Weak => {
+                Job { shape: grown(self.job.shape, cluster.gpus)?, ..self.job.clone() }
+            }
         };
         let partition = Partition::for_ranks(whole.shape, cluster.gpus, UNITS)?;
         let own_plan;
@@ -155,7 +157,7 @@ impl<'a> Scale<'a> {
             shared(candidate, job, partition, Carrier::Auto, (None, asked))
         };
         let Shared { launched, rhythm } = of(None)?;
-        let launch = &Launch { target, whole, launched: &launched[0] };
+        let launch = &SharedLaunch { target, whole, launched: &launched[0] };
         let way = |rhythm| self.way(launch, partition, cluster, rhythm);
         let taken = way(rhythm)?;
         let edges = rhythm.edges && cluster.gpus > 1;
@@ -188,16 +190,16 @@ impl<'a> Scale<'a> {
     /// With messages that move after a launch, or beside it where edges come first.
     fn way(
         &self,
-        launch: &Launch,
+        launch: &SharedLaunch,
         partition: &Partition,
         cluster: Cluster,
-        Rhythm { period, edges }: Rhythm,
-    ) -> Result<Way, Error> {
+        ExchangeInterval { period, edges }: ExchangeInterval,
+    ) -> Result<GhostExchange, Error> {
         let (whole, steps) = (launch.whole, launch.steps());
         let beside = edges && cluster.gpus > 1;
         let reach = whole.stencil.radii().map(|radius| radius * period);
-        let part = |rank| Part::new(partition, rank, &whole.boundary, reach, UNITS);
-        let parts: Vec<Part> = (0..partition.ranks()).map(part).collect();
+        let part = |rank| RankPart::new(partition, rank, &whole.boundary, reach, UNITS);
+        let parts: Vec<RankPart> = (0..partition.ranks()).map(part).collect();
         let largest = parts.iter().max_by_key(|part| part.held.points()).expect("a rank");
         let boundary = largest.boundary(&whole.boundary, Side::Open);
         let own = launch.job(largest.own, boundary)?;
@@ -207,8 +209,8 @@ impl<'a> Scale<'a> {
         let Exchange { placing, traffic, seconds } = exchange;
         let ideal_s = match self.mode {
             _ if cluster.gpus == 1 => held_s / steps as f64,
-            Mode::Strong => self.alone_s / cluster.gpus as f64,
-            Mode::Weak => self.alone_s,
+            ScalingMode::Strong => self.alone_s / cluster.gpus as f64,
+            ScalingMode::Weak => self.alone_s,
         };
         let is_cut = cluster.gpus > 1;
         let fixed_s = if is_cut { self.network.exchange_s } else { 0.0 };
@@ -227,7 +229,7 @@ impl<'a> Scale<'a> {
         let memory = grids::bytes(held.shape, held.dtype)
             + 3 * u128::from(traffic.bytes())
             + of_bands.sum::<u128>();
-        Ok(Way {
+        Ok(GhostExchange {
             period_steps: is_cut.then_some(period),
             held: held.shape.to_string(),
             traffic,
@@ -240,7 +242,7 @@ impl<'a> Scale<'a> {
     }
 
     /// Seconds of a band, which is copied out of the part before.
-    fn band_s(&self, launch: &Launch, band: &Job) -> Result<f64, Error> {
+    fn band_s(&self, launch: &SharedLaunch, band: &Job) -> Result<f64, Error> {
         let machine = &self.target.machine;
         let bytes = 2.0 * (band.shape.points() * band.dtype.bytes()) as f64;
         let copied_s = machine.launch_s + bytes / machine.copy_bytes_per_s;
@@ -252,7 +254,7 @@ impl<'a> Scale<'a> {
         &self,
         whole: &Job,
         partition: &Partition,
-        parts: &[Part],
+        parts: &[RankPart],
         cluster: Cluster,
     ) -> Exchange {
         let bytes = whole.dtype.bytes();
@@ -279,11 +281,11 @@ struct Exchange {
 
 /// What is computed by itself of a part's edges: around each box that it sends.
 fn bands(
-    launch: &Launch,
+    launch: &SharedLaunch,
     partition: &Partition,
-    parts: &[Part],
+    parts: &[RankPart],
     held: &Job,
-    part: &Part,
+    part: &RankPart,
 ) -> Result<Vec<Job>, Error> {
     let sends = Transfers::new(partition, parts, part.rank).sends;
     let reach = launch.reach();

@@ -10,7 +10,7 @@ use transform::network::Traffic;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display, strum::EnumString)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
-pub enum Mode {
+pub enum ScalingMode {
     /// Nothing: all share one grid.
     Strong,
     /// The grid, so that each has as many points as one GPU had alone.
@@ -24,7 +24,7 @@ pub struct Prediction {
     #[serde(flatten)]
     pub cluster: Cluster,
     /// What grows with them.
-    pub mode: Mode,
+    pub mode: ScalingMode,
     /// The whole grid.
     pub grid: String,
     /// Its slices along the axes that it has.
@@ -38,16 +38,16 @@ pub struct Prediction {
     /// Whether the program computes edges by themselves here, so that messages move beside a launch.
     pub edges: bool,
     /// With messages that move after a launch.
-    pub after: Way,
+    pub after: GhostExchange,
     /// With messages that move beside a launch; none where nothing is exchanged, or kernels take no edges.
-    pub beside: Option<Way>,
+    pub beside: Option<GhostExchange>,
     /// As the program does it, points and steps in a second, in 10^9.
     pub gstencils_per_s: f64,
 }
 
 /// A way to get ghosts anew.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Way {
+pub struct GhostExchange {
     /// Time steps between two exchanges; none where nobody has others' points.
     pub period_steps: Option<usize>,
     /// The points of a part with its ghosts.
@@ -101,7 +101,7 @@ impl Times {
     }
 }
 
-impl Way {
+impl GhostExchange {
     /// The memory of a GPU that is needed.
     #[must_use]
     pub fn memory(&self) -> Bytes {
@@ -112,7 +112,7 @@ impl Way {
 impl Prediction {
     /// As the program does it.
     #[must_use]
-    pub fn way(&self) -> &Way {
+    pub fn way(&self) -> &GhostExchange {
         self.beside.as_ref().filter(|_| self.edges).unwrap_or(&self.after)
     }
 }

@@ -23,11 +23,11 @@ fn job(stencil: &str, size: &str, dtype: Dtype) -> Job {
     Job::new(catalogue::find(stencil).unwrap(), size.parse().unwrap(), dtype, 1000)
 }
 
-fn h200() -> Target {
-    Target::described(Machine::h200())
+fn h200() -> RunTarget {
+    RunTarget::described(Machine::h200())
 }
 
-fn predict(job: &Job, mode: Mode, network: &Network, gpus: usize) -> Prediction {
+fn predict(job: &Job, mode: ScalingMode, network: &Network, gpus: usize) -> Prediction {
     let target = h200();
     let scale = Scale::new(job, mode, &target, network).unwrap();
     scale.on(Cluster::of_full_nodes(gpus, 8)).unwrap()
@@ -45,9 +45,9 @@ fn one_gpu_is_what_others_are_compared_with() {
         ("star1d1r", "1000000", Dtype::F64),
     ] {
         let job = job(stencil, size, dtype);
-        for mode in [Mode::Strong, Mode::Weak] {
+        for mode in [ScalingMode::Strong, ScalingMode::Weak] {
             let one = predict(&job, mode, &Network::h200_ndr(), 1);
-            let Way { times, exchange_s, traffic, period_steps, .. } = &one.after;
+            let GhostExchange { times, exchange_s, traffic, period_steps, .. } = &one.after;
             near(times.efficiency, 1.0);
             assert!(times.vain_s < 1e-9 * times.own_s);
             assert_eq!((times.exposed_s, *exchange_s, traffic.bytes()), (0.0, 0.0, 0));
@@ -68,12 +68,12 @@ fn one_gpu_is_what_others_are_compared_with() {
 fn without_communication_only_ghosts_are_in_vain() {
     let job = job("star3d1r", "512x512x512", Dtype::F32);
     for gpus in [2, 8, 64] {
-        let of = predict(&job, Mode::Strong, &free(), gpus).after;
+        let of = predict(&job, ScalingMode::Strong, &free(), gpus).after;
         assert!(of.times.exposed_s < 1e-12 && of.exchange_s < 1e-12, "{of:?}");
         let Times { seconds_per_step, own_s, vain_s, exposed_s, efficiency } = of.times;
         near(own_s + vain_s + exposed_s, seconds_per_step);
         assert!(vain_s > 0.0 && efficiency < 1.0, "{of:?}");
-        let slow = predict(&job, Mode::Strong, &Network::h200_ndr(), gpus).after;
+        let slow = predict(&job, ScalingMode::Strong, &Network::h200_ndr(), gpus).after;
         near(slow.times.own_s, own_s);
         near(slow.times.vain_s, vain_s);
         near(slow.times.exposed_s, slow.exchange_s / slow.period_steps.unwrap() as f64);
@@ -84,9 +84,9 @@ fn without_communication_only_ghosts_are_in_vain() {
 fn bytes_are_those_of_the_faces() {
     // Two parts across z: each gets what lies on the other side of the one face, as deep as its ghosts.
     let job = job("star3d1r", "512x512x512", Dtype::F64);
-    let two = predict(&job, Mode::Strong, &Network::h200_ndr(), 2);
+    let two = predict(&job, ScalingMode::Strong, &Network::h200_ndr(), 2);
     assert_eq!((two.cut.as_str(), two.own.as_str()), ("2x1x1", "256x512x512"));
-    let depth = |way: &Way| way.period_steps.unwrap().next_multiple_of(UNITS[0]);
+    let depth = |way: &GhostExchange| way.period_steps.unwrap().next_multiple_of(UNITS[0]);
     for way in [&two.after, two.beside.as_ref().unwrap()] {
         let depth = depth(way);
         assert_eq!(way.held, format!("{}x512x512", 256 + depth));
@@ -96,7 +96,7 @@ fn bytes_are_those_of_the_faces() {
     // On a ring there are two faces, with the same neighbour: one message.
     let boundary = Boundary::parse("periodic", 3).unwrap();
     let ring = Job { boundary, ..job };
-    let two = predict(&ring, Mode::Strong, &Network::h200_ndr(), 2).after;
+    let two = predict(&ring, ScalingMode::Strong, &Network::h200_ndr(), 2).after;
     assert_eq!(two.traffic.link_messages, 1);
     assert_eq!(two.traffic.link_bytes, (2 * depth(&two) * 512 * 512 * 8) as u64);
 }
@@ -106,18 +106,18 @@ fn what_a_launch_hides_is_not_exposed() {
     let job = job("star3d1r", "1024x1024x1024", Dtype::F32);
     // Slow enough that it counts, fast enough to be hidden.
     let network = Network { link_latency_s: 2e-4, ..free() };
-    let of = predict(&job, Mode::Strong, &network, 4);
+    let of = predict(&job, ScalingMode::Strong, &network, 4);
     let beside = of.beside.unwrap();
     near(beside.exchange_s, 2e-4);
     assert_eq!(beside.times.exposed_s, 0.0);
     assert!(beside.times.vain_s > 0.0, "edges are launched by themselves: {beside:?}");
     let fixed = Network { exchange_s: 1e-4, ..network.clone() };
-    let with = predict(&job, Mode::Strong, &fixed, 4).beside.unwrap();
+    let with = predict(&job, ScalingMode::Strong, &fixed, 4).beside.unwrap();
     near(with.times.exposed_s, 1e-4 / with.period_steps.unwrap() as f64);
     // What takes longer than the launch is exposed for the rest.
     let slow = |link_latency_s| {
         let network = Network { link_latency_s, ..network.clone() };
-        let way = predict(&job, Mode::Strong, &network, 4).beside.unwrap();
+        let way = predict(&job, ScalingMode::Strong, &network, 4).beside.unwrap();
         way.times.exposed_s * way.period_steps.unwrap() as f64
     };
     near(slow(2.0) - slow(1.0), 1.0);
@@ -128,7 +128,7 @@ fn slower_messages_and_more_nodes_take_longer() {
     let job = job("box2d1r", "8192x8192", Dtype::F16);
     let target = h200();
     let seconds = |network: &Network, nodes| {
-        let scale = Scale::new(&job, Mode::Strong, &target, network).unwrap();
+        let scale = Scale::new(&job, ScalingMode::Strong, &target, network).unwrap();
         let of = scale.on(Cluster::of_nodes(8, nodes).unwrap()).unwrap();
         of.after.times.seconds_per_step
     };
@@ -149,13 +149,13 @@ fn exchanges_are_those_of_a_run() {
         ("star2d1r", "2048x2048", Dtype::F64, 8),
     ] {
         let job = job(stencil, size, dtype);
-        let of = predict(&job, Mode::Strong, &Network::h200_ndr(), gpus);
+        let of = predict(&job, ScalingMode::Strong, &Network::h200_ndr(), gpus);
         let partition = Partition::for_ranks(job.shape, gpus, UNITS).unwrap();
         let planned = on_gpu(&target, &job);
         let candidate = planned.ranked.iter().find(|one| one.to_string() == of.launch).unwrap();
         let (limits, any) = (target.limits, (None, None));
         let run = shared(candidate, (&job, limits), &partition, Carrier::Auto, any).unwrap();
-        let Rhythm { period, edges } = run.rhythm;
+        let ExchangeInterval { period, edges } = run.rhythm;
         assert_eq!((of.edges, of.way().period_steps), (edges, Some(period)), "{stencil}");
     }
 }
@@ -176,7 +176,7 @@ fn weak_scaling_keeps_the_points_of_a_gpu() {
     }
     assert!(grown(shape("1000000000x1000000000"), 4096).is_err());
     let job = job("star3d1r", "256x256x256", Dtype::F32);
-    let of = predict(&job, Mode::Weak, &Network::h200_ndr(), 8);
+    let of = predict(&job, ScalingMode::Weak, &Network::h200_ndr(), 8);
     assert_eq!(of.grid, "512x512x512");
     assert!(of.after.times.efficiency < 1.0 && of.after.times.efficiency > 0.2, "{of:?}");
 }
@@ -185,7 +185,7 @@ fn weak_scaling_keeps_the_points_of_a_gpu() {
 #[test]
 fn long_lines_are_planned_by_their_parts() {
     let job = job("star1d1r", "100000000", Dtype::F32);
-    let of = predict(&job, Mode::Weak, &Network::h200_ndr(), 64);
+    let of = predict(&job, ScalingMode::Weak, &Network::h200_ndr(), 64);
     assert_eq!((of.grid.as_str(), of.cut.as_str()), ("6400000000", "64"));
     assert!(of.after.times.efficiency > 0.5, "{of:?}");
 }
@@ -195,7 +195,7 @@ fn what_does_not_fit_is_refused_with_both_numbers() {
     let target = h200();
     let network = Network::h200_ndr();
     let on = |job: &Job, gpus| {
-        let scale = Scale::new(job, Mode::Strong, &target, &network).unwrap();
+        let scale = Scale::new(job, ScalingMode::Strong, &target, &network).unwrap();
         scale.on(Cluster::of_full_nodes(gpus, 8)).map_err(|error| error.to_string())
     };
     let small = job("star2d1r", "64x64", Dtype::F32);

@@ -9,10 +9,10 @@ use crate::engine::fft::on_gpu::{self, Abilities, Stepping};
 use crate::engine::fft::{self, Fft};
 use crate::families::refusal::Refusal;
 use crate::plan::choice::{Choice, abilities};
-use crate::plan::{Target, shared::UNITS};
-use crate::ranks::engine::{Exchange, Ranks, Rhythm};
-use crate::ranks::part::Part;
-use crate::ranks::{By, Carrier, Partition, With};
+use crate::plan::{RunTarget, shared::UNITS};
+use crate::ranks::engine::{Exchange, ExchangeInterval, Ranks};
+use crate::ranks::part::RankPart;
+use crate::ranks::{Carrier, GpuStepping, Partition, RankEngine};
 use problem::boundary::Side;
 use problem::{Depth, Dtype, Error, Job};
 
@@ -30,7 +30,7 @@ pub fn choose(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     let (period, with, why) = match on_gpus(job, sharing, &partition) {
         Ok(period) => {
             let (devices, carrier) = (sharing.devices.clone(), sharing.carrier);
-            (period, With::Gpu { by: By::Jumps, devices, carrier }, asked)
+            (period, RankEngine::Gpu { by: GpuStepping::Jumps, devices, carrier }, asked)
         }
         Err(refusal) if sharing.devices.is_some() => return Err(refusal.error(Fft.name())),
         Err(refusal) => {
@@ -38,16 +38,16 @@ pub fn choose(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
                 Refusal::NoDriver(_) | Refusal::NoKernels(_) => asked,
                 refusal => format!("{asked}; on CPUs, for on GPUs {refusal}"),
             };
-            (on_cpus(job, sharing, &partition)?, With::Fft, why)
+            (on_cpus(job, sharing, &partition)?, RankEngine::Fft, why)
         }
     };
-    let rhythm = Rhythm { period, edges: false };
+    let rhythm = ExchangeInterval { period, edges: false };
     Ok(sharing.anywhere((Fft.name(), with), partition, rhythm, why))
 }
 
 /// Steps of a jump on GPUs.
 fn on_gpus(job: &Job, sharing: &Sharing, partition: &Partition) -> Result<usize, Refusal> {
-    let target = Target::here().map_err(Refusal::of)?;
+    let target = RunTarget::here().map_err(Refusal::of)?;
     if let Ranks::Processes(post) = &sharing.ranks {
         let (there, needed) = (device::count().map_err(Refusal::of)?, post.local_ranks());
         if there < needed {
@@ -147,7 +147,7 @@ fn of_parts(
     let reach = fft::reach(job, steps);
     let (mut longest, mut ghosts, mut seen) = (0.0, 0, Vec::new());
     for rank in 0..partition.ranks() {
-        let part = Part::new(partition, rank, &job.boundary, reach, [1; 3]);
+        let part = RankPart::new(partition, rank, &job.boundary, reach, [1; 3]);
         let boundary = part.boundary(&job.boundary, Side::Open);
         let shape = part.shape().map_err(Refusal::of)?;
         if !seen.contains(&(shape, boundary)) {

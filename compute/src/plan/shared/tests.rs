@@ -59,12 +59,12 @@ fn emulated_gpus_have_the_bits_of_one() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (job, counts) = job(&mut rng);
         seed += 1;
-        let planned = on_gpu(&Target::described(Machine::h200()), &job);
+        let planned = on_gpu(&RunTarget::described(Machine::h200()), &job);
         let count = counts.iter().product();
         let among =
             |count, split| Sharing { split: Some(split), ..Sharing::among(Ranks::Threads(count)) };
         let of_limits = (&job, Limits::H200);
-        let found = among(count, counts).on_devices(&planned, of_limits, With::Emulated);
+        let found = among(count, counts).on_devices(&planned, of_limits, RankEngine::Emulated);
         let Ok(Some(shared)) = found else { continue };
         // Transforms round by tiles, which lie elsewhere in parts.
         let rounds_by_points = job.kernel != Some("flashfft");
@@ -72,7 +72,7 @@ fn emulated_gpus_have_the_bits_of_one() {
             continue;
         }
         let period = shared.rhythm.period * rng.random_range(1..3);
-        let rhythm = Rhythm { period, edges: rng.random_bool(0.5) };
+        let rhythm = ExchangeInterval { period, edges: rng.random_bool(0.5) };
         let shared = RankedEngine { rhythm, ..shared };
         let alone = RankedEngine {
             ranks: Ranks::Threads(1),
@@ -108,7 +108,7 @@ fn emulated_gpus_have_the_bits_of_one() {
 /// Two of eight processes, on this machine.
 struct Two;
 
-impl crate::ranks::Post for Two {
+impl crate::ranks::Messenger for Two {
     fn rank(&self) -> usize {
         0
     }
@@ -121,10 +121,10 @@ impl crate::ranks::Post for Two {
     fn describe(&self) -> String {
         String::new()
     }
-    fn send(&self, _: usize, _: crate::ranks::Kind, _: Vec<u8>) -> Result<(), Error> {
+    fn send(&self, _: usize, _: crate::ranks::MessageKind, _: Vec<u8>) -> Result<(), Error> {
         unreachable!("nothing is sent")
     }
-    fn receive(&self, _: usize, _: crate::ranks::Kind) -> Result<Vec<u8>, Error> {
+    fn receive(&self, _: usize, _: crate::ranks::MessageKind) -> Result<Vec<u8>, Error> {
         unreachable!("nothing is sent")
     }
 }
@@ -147,8 +147,8 @@ fn rings_of_any_length_are_cut() {
         job.boundary = Boundary::parse("periodic", shape.dims()).unwrap();
         let ranks = Ranks::Threads(split.iter().product());
         let sharing = Sharing { split: Some(split), period, ..Sharing::among(ranks) };
-        let planned = on_gpu(&Target::described(Machine::h200()), &job);
-        let engine = sharing.on_devices(&planned, (&job, Limits::H200), With::Emulated);
+        let planned = on_gpu(&RunTarget::described(Machine::h200()), &job);
+        let engine = sharing.on_devices(&planned, (&job, Limits::H200), RankEngine::Emulated);
         let mut team = engine.unwrap().unwrap().prepare(&job).unwrap();
         let input = Grid::random(shape, dtype, 1).unwrap();
         let output = advanced(&mut *team, &job, &input);
@@ -172,7 +172,7 @@ fn jump(name: &str, size: &str, boundary: &str, steps: usize, asked: Option<usiz
     job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
     let two = Sharing { period: asked, ..Sharing::among(Ranks::Threads(2)) };
     let partition = two.partition(job.shape, [1; 3]).unwrap();
-    let abilities = choice::abilities(Target::described(Machine::h200()));
+    let abilities = choice::abilities(RunTarget::described(Machine::h200()));
     jumps::of_gpus(&job, &two, &partition, abilities).unwrap()
 }
 
@@ -193,7 +193,7 @@ fn jumps_that_no_gpu_takes_are_refused() {
     job.boundary = Boundary::parse("periodic", 2).unwrap();
     let two = Sharing { split: Some([1, 2, 1]), ..Sharing::among(Ranks::Threads(2)) };
     let partition = two.partition(job.shape, [1; 3]).unwrap();
-    let abilities = choice::abilities(Target::described(Machine::h200()));
+    let abilities = choice::abilities(RunTarget::described(Machine::h200()));
     let refused = jumps::of_gpus(&job, &two, &partition, abilities).unwrap_err().to_string();
     assert!(refused.contains("a line fits 227.0 KiB of shared memory"), "{refused}");
 }

@@ -5,7 +5,7 @@
 use super::calibration::Calibration;
 use crate::device::Limits;
 use crate::families::cost::Cost;
-use crate::families::{Asked, Family, Proposal, Refusal, Unit};
+use crate::families::{Family, LaunchRequest, Proposal, Refusal, Unit};
 use problem::job::{Depth, Job};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -17,7 +17,7 @@ mod tests;
 
 /// A way through all steps of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct Schedule {
     /// The launch that most steps take, and those for what remains, of which the last takes one step.
     pub launches: Vec<Proposal>,
     /// Predicted, the mean of the job's steps.
@@ -27,13 +27,13 @@ pub struct Way {
 /// Every way through a job, and why others are none.
 pub struct Candidates {
     /// The fastest first.
-    pub ranked: Vec<Way>,
+    pub ranked: Vec<Schedule>,
     /// The others.
-    pub rejected: Vec<Refused>,
+    pub rejected: Vec<RefusedFamily>,
 }
 
 /// A family that does not take a job at some depths.
-pub struct Refused {
+pub struct RefusedFamily {
     /// The family.
     pub family: &'static dyn Family,
     /// Time steps in one sum.
@@ -44,7 +44,7 @@ pub struct Refused {
     pub refusal: Refusal,
 }
 
-impl Refused {
+impl RefusedFamily {
     /// The steps of a launch, and why there is none.
     pub fn by_steps(&self) -> (usize, &Refusal) {
         (self.fuse * self.chain, &self.refusal)
@@ -53,7 +53,7 @@ impl Refused {
 
 /// Where a way through a job is looked for.
 #[derive(Clone, Copy)]
-pub struct Search<'a> {
+pub struct ScheduleSearch<'a> {
     /// The families.
     pub unit: Unit,
     /// What a launch may take.
@@ -62,20 +62,20 @@ pub struct Search<'a> {
     pub machine: &'a Machine,
 }
 
-impl Search<'_> {
+impl ScheduleSearch<'_> {
     /// All ways through a job.
     #[must_use]
     pub fn candidates(&self, job: &Job) -> Candidates {
-        let Explored { found, mut rejected } = self.explore(job);
+        let DepthSchedules { found, mut rejected } = self.explore(job);
         let mut remainders =
             Remainders { search: self, job, found: &found, others: BTreeMap::new() };
         let mut ranked = Vec::new();
-        for Timed { proposal, .. } in &found {
+        for TimedLaunch { proposal, .. } in &found {
             match remainders.way(proposal) {
                 Ok(way) => ranked.push(way),
                 Err(refusal) => {
                     let &Proposal { family, fuse, chain, .. } = proposal;
-                    rejected.push(Refused { family, fuse, chain, refusal });
+                    rejected.push(RefusedFamily { family, fuse, chain, refusal });
                 }
             }
         }
@@ -89,7 +89,7 @@ impl Search<'_> {
     }
 
     /// All launches that most steps of a job can take, and why others are none.
-    fn explore(&self, job: &Job) -> Explored {
+    fn explore(&self, job: &Job) -> DepthSchedules {
         let wanted = |family: &&dyn Family| job.kernel.is_none_or(|wanted| wanted == family.name());
         let mut families: Vec<_> = self.unit.families().filter(wanted).collect();
         if job.kernel.is_none() {
@@ -105,7 +105,7 @@ impl Search<'_> {
             }
         }
         let most = families.iter().map(|family| *family.fused().end()).max().unwrap_or(1);
-        let mut explored = Explored { found: Vec::new(), rejected: Vec::new() };
+        let mut explored = DepthSchedules { found: Vec::new(), rejected: Vec::new() };
         for fuse in depths(job.fuse, 1..=most) {
             let fused = transform::fuse::fuse(&job.stencil, fuse);
             let fused = fused.map_err(|reason| Refusal::Fuse(reason.to_string()));
@@ -122,17 +122,17 @@ impl Search<'_> {
                     }
                     let proposal = takes_depth(family, fuse, chain).and_then(|()| {
                         let fused = fused.as_ref().map_err(Refusal::clone)?;
-                        let asked = Asked { job, fused, fuse, chain, limits: self.limits };
+                        let asked = LaunchRequest { job, fused, fuse, chain, limits: self.limits };
                         self.may_be_faster(&explored.found, family, &asked)?;
                         Proposal::new(family, &asked)
                     });
                     match proposal {
                         Ok(proposal) => {
                             let seconds = self.seconds(job, &proposal);
-                            explored.found.push(Timed { proposal, seconds });
+                            explored.found.push(TimedLaunch { proposal, seconds });
                         }
                         Err(refusal) => {
-                            explored.rejected.push(Refused { family, fuse, chain, refusal });
+                            explored.rejected.push(RefusedFamily { family, fuse, chain, refusal });
                         }
                     }
                 }
@@ -156,7 +156,7 @@ impl Search<'_> {
         let fused = transform::fuse::fuse(&job.stencil, fuse);
         fused.is_ok_and(|fused| {
             let fused = &job.dtype.round_weights(&fused);
-            let asked = Asked { job, fused, fuse, chain, limits: self.limits };
+            let asked = LaunchRequest { job, fused, fuse, chain, limits: self.limits };
             Proposal::new(family, &asked).is_ok()
         })
     }
@@ -167,9 +167,9 @@ impl Search<'_> {
     /// [`Refusal::Slower`].
     fn may_be_faster(
         &self,
-        found: &[Timed],
+        found: &[TimedLaunch],
         family: &dyn Family,
-        asked: &Asked,
+        asked: &LaunchRequest,
     ) -> Result<(), Refusal> {
         let other = found.iter().map(|one| one.seconds).fold(f64::INFINITY, f64::min);
         let calibration = Calibration::built_in();
@@ -197,19 +197,19 @@ fn depths(asked: Depth, all: RangeInclusive<usize>) -> RangeInclusive<usize> {
 }
 
 /// That a family takes other stencils, or is taken only where it is asked for.
-fn not_for(family: &'static dyn Family, job: &Job) -> Refused {
+fn not_for(family: &'static dyn Family, job: &Job) -> RefusedFamily {
     let refusal =
         Refusal::check_dims(family, job).err().unwrap_or(Refusal::OnlyIfAsked(family.name()));
-    Refused { family, fuse: 1, chain: 1, refusal }
+    RefusedFamily { family, fuse: 1, chain: 1, refusal }
 }
 
 /// That a job has fewer steps than any launch of a family takes.
-fn too_few_steps(family: &'static dyn Family, job: &Job) -> Refused {
+fn too_few_steps(family: &'static dyn Family, job: &Job) -> RefusedFamily {
     let [fuse, chain] = [family.fused(), family.chained()].map(|depths| *depths.start());
     let (least, steps) = (fuse * chain, job.steps);
     let reason =
         format!("{family} takes at least {least} time steps in a launch; this run has {steps}");
-    Refused { family, fuse, chain, refusal: Refusal::Chain(reason) }
+    RefusedFamily { family, fuse, chain, refusal: Refusal::Chain(reason) }
 }
 
 /// A sum of so many steps with its weights as the element type stores them.
@@ -255,22 +255,22 @@ fn takes_depth(family: &dyn Family, fuse: usize, chain: usize) -> Result<(), Ref
 }
 
 /// What was found at some depths.
-struct Explored {
-    found: Vec<Timed>,
-    rejected: Vec<Refused>,
+struct DepthSchedules {
+    found: Vec<TimedLaunch>,
+    rejected: Vec<RefusedFamily>,
 }
 
 /// A launch with the predicted seconds of a step of many.
-struct Timed {
+struct TimedLaunch {
     proposal: Proposal,
     seconds: f64,
 }
 
 /// The launches for what remains where most steps take another.
 struct Remainders<'a> {
-    search: &'a Search<'a>,
+    search: &'a ScheduleSearch<'a>,
     job: &'a Job,
-    found: &'a [Timed],
+    found: &'a [TimedLaunch],
     /// Launches of one sweep with depths that were not asked for, by fused steps.
     others: BTreeMap<usize, Result<Proposal, Refusal>>,
 }
@@ -280,7 +280,7 @@ impl Remainders<'_> {
     ///
     /// # Errors
     /// There is none for the steps that remain.
-    fn way(&mut self, first: &Proposal) -> Result<Way, Refusal> {
+    fn way(&mut self, first: &Proposal) -> Result<Schedule, Refusal> {
         let mut launches = vec![first.clone()];
         if first.chain > 1 {
             launches.extend(self.between(first));
@@ -293,13 +293,13 @@ impl Remainders<'_> {
             launches.push(self.best(1)?);
         }
         let seconds_per_step = self.mean_seconds(&launches);
-        Ok(Way { launches, seconds_per_step })
+        Ok(Schedule { launches, seconds_per_step })
     }
 
     /// The fastest launch of a shorter chain for the steps that a chain leaves, if some of them fill one.
     fn between(&self, first: &Proposal) -> Option<Proposal> {
         let left = self.job.steps % first.steps();
-        let shorter = |one: &&Timed| {
+        let shorter = |one: &&TimedLaunch| {
             let Proposal { fuse, chain, .. } = one.proposal;
             fuse == first.fuse && chain > 1 && fuse * chain <= left
         };
@@ -324,7 +324,7 @@ impl Remainders<'_> {
     /// # Errors
     /// There is none.
     fn best(&mut self, fuse: usize) -> Result<Proposal, Refusal> {
-        let fits = |one: &&Timed| (one.proposal.fuse, one.proposal.chain) == (fuse, 1);
+        let fits = |one: &&TimedLaunch| (one.proposal.fuse, one.proposal.chain) == (fuse, 1);
         if let Some(known) = fastest(self.found.iter().filter(fits)) {
             return Ok(known);
         }
@@ -369,14 +369,14 @@ impl Remainders<'_> {
 }
 
 /// The fastest of some launches.
-fn fastest<'a>(all: impl Iterator<Item = &'a Timed>) -> Option<Proposal> {
+fn fastest<'a>(all: impl Iterator<Item = &'a TimedLaunch>) -> Option<Proposal> {
     all.min_by(|a, b| a.seconds.total_cmp(&b.seconds)).map(|one| one.proposal.clone())
 }
 
-impl Explored {
+impl DepthSchedules {
     /// Of those with the fewest steps, why the one that was nearest to being possible is not.
     fn nearest(&self) -> Refusal {
-        let nearest = Refusal::nearest(self.rejected.iter().map(Refused::by_steps));
+        let nearest = Refusal::nearest(self.rejected.iter().map(RefusedFamily::by_steps));
         nearest.cloned().unwrap_or(Refusal::Family)
     }
 }

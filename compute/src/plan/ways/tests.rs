@@ -13,9 +13,9 @@ use transform::catalogue;
 /// No kernel takes the stencil, or as many steps at once as were asked for, within the limits.
 fn launches_for(limits: Limits, job: &Job) -> Result<Vec<Proposal>, Error> {
     let machine = &Machine::h200();
-    let search = Search { unit: Unit::SparseTensorCores, limits, machine };
+    let search = ScheduleSearch { unit: Unit::SparseTensorCores, limits, machine };
     let Candidates { ranked, rejected } = search.candidates(job);
-    let refusal = || Explored { found: vec![], rejected }.nearest().error("sparse");
+    let refusal = || DepthSchedules { found: vec![], rejected }.nearest().error("sparse");
     ranked.into_iter().next().map(|way| way.launches).ok_or_else(refusal)
 }
 
@@ -162,7 +162,8 @@ fn what_was_asked_for_is_done_or_refused() {
 #[test]
 fn the_steps_that_remain_count() {
     let machine = Machine::h200();
-    let search = Search { unit: Unit::SparseTensorCores, limits: Limits::H200, machine: &machine };
+    let search =
+        ScheduleSearch { unit: Unit::SparseTensorCores, limits: Limits::H200, machine: &machine };
     let ranked = |steps| search.candidates(&job("box2d1r", "10240x10240", steps));
     for steps in [1, 5, 13, 23, 100_000] {
         for way in ranked(steps).ranked {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What has arrived from a rank, until it is asked for; and how large messages travel in pieces.
 
-use crate::ranks::post::Kind;
+use crate::ranks::post::MessageKind;
 use std::collections::VecDeque;
 
 /// What a message is, among all that MPI carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Label {
+pub enum MessageLabel {
     /// Of a team's session.
-    Post(Kind),
+    Post(MessageKind),
     /// What a rank says of itself at the start.
     Hello,
     /// The exit code of rank 0, which ends.
     Farewell,
 }
 
-impl Label {
+impl MessageLabel {
     const ALL: [Self; 6] = [
-        Self::Post(Kind::Command),
-        Self::Post(Kind::Reply),
-        Self::Post(Kind::Values),
-        Self::Post(Kind::Ghosts),
+        Self::Post(MessageKind::Command),
+        Self::Post(MessageKind::Reply),
+        Self::Post(MessageKind::Values),
+        Self::Post(MessageKind::Ghosts),
         Self::Hello,
         Self::Farewell,
     ];
@@ -52,7 +52,7 @@ pub fn pieces(bytes: &[u8], most: usize) -> impl Iterator<Item = (&[u8], bool)> 
 
 /// Messages of one label.
 #[derive(Default)]
-struct Shelf {
+struct MessageQueue {
     whole: VecDeque<Vec<u8>>,
     /// Of one that is still arriving.
     begun: Vec<u8>,
@@ -60,11 +60,11 @@ struct Shelf {
 
 /// Messages from one rank.
 #[derive(Default)]
-pub struct Inbox([Shelf; Label::ALL.len()]);
+pub struct Inbox([MessageQueue; MessageLabel::ALL.len()]);
 
 impl Inbox {
     /// A piece has arrived, in order.
-    pub fn put(&mut self, label: Label, more: bool, mut bytes: Vec<u8>) {
+    pub fn put(&mut self, label: MessageLabel, more: bool, mut bytes: Vec<u8>) {
         let shelf = &mut self.0[label.number()];
         if more || !shelf.begun.is_empty() {
             shelf.begun.append(&mut bytes);
@@ -77,17 +77,17 @@ impl Inbox {
     }
 
     /// The first whole message of a label.
-    pub fn take(&mut self, label: Label) -> Option<Vec<u8>> {
+    pub fn take(&mut self, label: MessageLabel) -> Option<Vec<u8>> {
         self.0[label.number()].whole.pop_front()
     }
 
     /// The first whole message of a label, which stays in the inbox.
-    pub fn first(&self, label: Label) -> Option<&[u8]> {
+    pub fn first(&self, label: MessageLabel) -> Option<&[u8]> {
         self.0[label.number()].whole.front().map(Vec::as_slice)
     }
 
     /// Whether there is one.
-    pub fn has(&self, label: Label) -> bool {
+    pub fn has(&self, label: MessageLabel) -> bool {
         !self.0[label.number()].whole.is_empty()
     }
 }
@@ -98,19 +98,24 @@ mod tests {
 
     #[test]
     fn tags_tell_labels_apart() {
-        for label in Label::ALL {
+        for label in MessageLabel::ALL {
             for more in [false, true] {
-                assert_eq!(Label::of_tag(label.tag(more)), Some((label, more)));
+                assert_eq!(MessageLabel::of_tag(label.tag(more)), Some((label, more)));
             }
         }
-        assert!(Kind::ALL.iter().all(|kind| Label::ALL.contains(&Label::Post(*kind))));
-        assert_eq!(Label::of_tag(-1), None);
-        assert_eq!(Label::of_tag(12), None);
+        assert!(
+            MessageKind::ALL
+                .iter()
+                .all(|kind| MessageLabel::ALL.contains(&MessageLabel::Post(*kind)))
+        );
+        assert_eq!(MessageLabel::of_tag(-1), None);
+        assert_eq!(MessageLabel::of_tag(12), None);
     }
 
     #[test]
     fn messages_of_any_size_arrive_whole_and_in_order() {
-        let (values, ghosts) = (Label::Post(Kind::Values), Label::Post(Kind::Ghosts));
+        let (values, ghosts) =
+            (MessageLabel::Post(MessageKind::Values), MessageLabel::Post(MessageKind::Ghosts));
         let mut inbox = Inbox::default();
         let message = |length: usize| (0..length).map(|at| at as u8).collect::<Vec<_>>();
         for length in 0..12 {

@@ -12,8 +12,8 @@ mod inbox;
 mod pause;
 mod peers;
 
-use super::post::{Kind, Post, check_ghosts};
-use inbox::{Inbox, Label, pieces};
+use super::post::{MessageKind, Messenger, check_ghosts};
+use inbox::{Inbox, MessageLabel, pieces};
 use mpi::Threading;
 use mpi::environment::{Universe, library_version};
 use mpi::request::scope;
@@ -56,15 +56,15 @@ fn short(text: &str) -> String {
 }
 
 /// A message that has not left yet.
-struct Letter {
+struct OutgoingMessage {
     to: usize,
-    label: Label,
+    label: MessageLabel,
     bytes: Vec<u8>,
 }
 
 /// What a rank other than 0 is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum RankCommand {
     /// There is a command.
     Work,
     /// Everybody ends with this exit code.
@@ -83,7 +83,7 @@ pub struct Mpi {
     /// Of each rank.
     arrived: RefCell<Vec<Inbox>>,
     /// Ghosts' points that are to leave together.
-    leaving: RefCell<Vec<Letter>>,
+    leaving: RefCell<Vec<OutgoingMessage>>,
     /// Told that a rank is gone which something is on its way to; returns the exit code.
     lost: Box<dyn Fn(Error) -> u8>,
 }
@@ -123,10 +123,10 @@ impl Mpi {
     /// A rank is gone.
     pub fn gather(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Error> {
         if self.rank > 0 {
-            self.post(0, Label::Hello, own)?;
+            self.post(0, MessageLabel::Hello, own)?;
             return Ok(Vec::new());
         }
-        let others = (1..self.ranks()).map(|rank| self.wait_for(rank, Label::Hello));
+        let others = (1..self.ranks()).map(|rank| self.wait_for(rank, MessageLabel::Hello));
         std::iter::once(Ok(own)).chain(others).collect()
     }
 
@@ -134,15 +134,17 @@ impl Mpi {
     ///
     /// # Errors
     /// Rank 0 is gone.
-    pub fn next(&self) -> Result<Next, Error> {
-        let end = self.wait(0, |inbox| match inbox.take(Label::Farewell) {
-            Some(code) => Some(Next::End(code.first().copied().unwrap_or_default())),
-            None => inbox.has(Label::Post(Kind::Command)).then_some(Next::Work),
+    pub fn next(&self) -> Result<RankCommand, Error> {
+        let end = self.wait(0, |inbox| match inbox.take(MessageLabel::Farewell) {
+            Some(code) => Some(RankCommand::End(code.first().copied().unwrap_or_default())),
+            None => {
+                inbox.has(MessageLabel::Post(MessageKind::Command)).then_some(RankCommand::Work)
+            }
         });
         end.or_else(|error| {
             // That it has ended is what was waited for.
-            match self.arrived.borrow_mut()[0].take(Label::Farewell) {
-                Some(code) => Ok(Next::End(code.first().copied().unwrap_or_default())),
+            match self.arrived.borrow_mut()[0].take(MessageLabel::Farewell) {
+                Some(code) => Ok(RankCommand::End(code.first().copied().unwrap_or_default())),
                 None => Err(error),
             }
         })
@@ -160,7 +162,7 @@ impl Mpi {
         if self.rank == 0 {
             for rank in 1..self.ranks() {
                 // Who is gone is seen below.
-                let _ = self.post(rank, Label::Farewell, vec![code]);
+                let _ = self.post(rank, MessageLabel::Farewell, vec![code]);
             }
         }
         if self.peers.gone().is_some() {
@@ -191,7 +193,7 @@ impl Mpi {
     }
 
     /// Sends everything that is to leave and this after it.
-    fn post(&self, to: usize, label: Label, bytes: Vec<u8>) -> Result<(), Error> {
+    fn post(&self, to: usize, label: MessageLabel, bytes: Vec<u8>) -> Result<(), Error> {
         if self.peers.gone() == Some(to) {
             return Err(Error::Gone { rank: to });
         }
@@ -199,8 +201,8 @@ impl Mpi {
             self.arrived.borrow_mut()[to].put(label, false, bytes);
             return Ok(());
         }
-        self.leaving.borrow_mut().push(Letter { to, label, bytes });
-        if label != Label::Post(Kind::Ghosts) {
+        self.leaving.borrow_mut().push(OutgoingMessage { to, label, bytes });
+        if label != MessageLabel::Post(MessageKind::Ghosts) {
             self.leave();
         }
         Ok(())
@@ -257,7 +259,7 @@ impl Mpi {
                 pause.wait();
             }
         });
-        if let Some((label, more)) = Label::of_tag(tag) {
+        if let Some((label, more)) = MessageLabel::of_tag(tag) {
             self.arrived.borrow_mut()[from].put(label, more, bytes);
         }
         true
@@ -281,7 +283,7 @@ impl Mpi {
     }
 
     /// Waits for the next message of a kind from a rank.
-    fn wait_for(&self, from: usize, label: Label) -> Result<Vec<u8>, Error> {
+    fn wait_for(&self, from: usize, label: MessageLabel) -> Result<Vec<u8>, Error> {
         self.wait(from, |inbox| inbox.take(label))
     }
 
@@ -300,7 +302,7 @@ impl Mpi {
             if self.take_in() {
                 continue;
             }
-            if self.arrived.borrow()[0].has(Label::Farewell) {
+            if self.arrived.borrow()[0].has(MessageLabel::Farewell) {
                 return Err(Error::Gone { rank: 0 });
             }
             let due = pause.is_due() || self.peers.gone().is_some();
@@ -315,7 +317,7 @@ impl Mpi {
     }
 }
 
-impl Post for Mpi {
+impl Messenger for Mpi {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -343,24 +345,25 @@ impl Post for Mpi {
     fn check(&self) -> Result<(), Error> {
         while self.take_in() {}
         let arrived = self.arrived.borrow();
-        let ghosts = arrived.iter().filter_map(|inbox| inbox.first(Label::Post(Kind::Ghosts)));
+        let ghosts =
+            arrived.iter().filter_map(|inbox| inbox.first(MessageLabel::Post(MessageKind::Ghosts)));
         for message in ghosts {
             check_ghosts(message)?;
         }
-        let ended = arrived[0].has(Label::Farewell).then_some(0);
+        let ended = arrived[0].has(MessageLabel::Farewell).then_some(0);
         ended.or_else(|| self.gone()).map_or(Ok(()), |rank| Err(Error::Gone { rank }))
     }
 
-    fn send(&self, to: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), Error> {
-        self.post(to, Label::Post(kind), bytes)
+    fn send(&self, to: usize, kind: MessageKind, bytes: Vec<u8>) -> Result<(), Error> {
+        self.post(to, MessageLabel::Post(kind), bytes)
     }
 
     fn flush(&self) {
         self.leave();
     }
 
-    fn receive(&self, from: usize, kind: Kind) -> Result<Vec<u8>, Error> {
-        self.wait_for(from, Label::Post(kind))
+    fn receive(&self, from: usize, kind: MessageKind) -> Result<Vec<u8>, Error> {
+        self.wait_for(from, MessageLabel::Post(kind))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::engine::fft;
-use crate::ranks::By;
+use crate::ranks::GpuStepping;
 use problem::check::verify;
 use transform::catalogue;
 
@@ -42,8 +42,8 @@ fn any_cut_jumps_within_the_bound() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (job, partition) = job(&mut rng);
         let job = Job { chain: Depth::Auto, ..job };
-        let rhythm = Rhythm { period: rng.random_range(1..12), edges: false };
-        agree(&job, &engine(With::Fft, partition, rhythm), seed);
+        let rhythm = ExchangeInterval { period: rng.random_range(1..12), edges: false };
+        agree(&job, &engine(RankEngine::Fft, partition, rhythm), seed);
     }
 }
 
@@ -54,10 +54,10 @@ fn ghosts_are_as_deep_as_values_are_carried() {
     let mut job = Job::new(star, "600x40".parse().unwrap(), Dtype::F64, 2500);
     job.boundary = Boundary::parse("y:zero,x:periodic", 2).unwrap();
     let partition = Partition::new(job.shape, [1, 2, 1], [1; 3]).unwrap();
-    let rhythm = Rhythm { period: 1000, edges: false };
+    let rhythm = ExchangeInterval { period: 1000, edges: false };
     let deep = fft::reach(&job, rhythm.period)[1];
     assert!((100..300).contains(&deep), "{deep}");
-    agree(&job, &engine(With::Fft, partition, rhythm), 1);
+    agree(&job, &engine(RankEngine::Fft, partition, rhythm), 1);
 }
 
 /// The kernels and ghosts of a GPU, by a stencil of each number of dimensions.
@@ -73,7 +73,7 @@ fn emulated_gpus_jump_within_the_bound() {
         let mut job = Job::new(stencil, size.parse().unwrap(), dtype, 13);
         job.boundary = Boundary::parse(boundary, job.shape.dims()).unwrap();
         let partition = Partition::new(job.shape, counts, [1; 3]).unwrap();
-        let rhythm = Rhythm { period: 5, edges: false };
-        agree(&job, &engine(With::Emulated(By::Jumps), partition, rhythm), 3);
+        let rhythm = ExchangeInterval { period: 5, edges: false };
+        agree(&job, &engine(RankEngine::Emulated(GpuStepping::Jumps), partition, rhythm), 3);
     }
 }

@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use files::io::checkpoint::{self, index};
-use files::io::colours::Look;
+use files::io::colours::PictureStyle;
 use files::io::{Output, StartSource};
-use files::record::{Pattern, Recording, Units, Wish};
-use problem::observe::{ArrayName, By, PartFile, Snapshot, What};
+use files::record::{Pattern, Recording, RecordingRequest, Units};
+use problem::observe::{ArrayName, ComputedBy, PartContent, PartFile, Snapshot};
 use problem::{Error, Values};
 use rand_chacha::rand_core::Rng as _;
 
 /// Threads that share a job.
 fn team(job: &Job, partition: Partition) -> Box<dyn SumSession> {
     let launch = if let Depth::Steps(depth) = job.chain { depth } else { 1 };
-    let rhythm = Rhythm { period: 2 * launch, edges: false };
-    engine(With::Cpu, partition, rhythm).prepare(job).unwrap()
+    let rhythm = ExchangeInterval { period: 2 * launch, edges: false };
+    engine(RankEngine::Cpu, partition, rhythm).prepare(job).unwrap()
 }
 
 /// A session as those see it who write.
@@ -30,8 +30,8 @@ impl Snapshot for SessionSnapshot {
     fn arrays(&self) -> Vec<ArrayName> {
         vec![ArrayName { field: "u".into(), level: 0 }]
     }
-    fn by(&self) -> By {
-        By { engine: "cpu".into(), how: String::new() }
+    fn by(&self) -> ComputedBy {
+        ComputedBy { engine: "cpu".into(), how: String::new() }
     }
     fn read(&mut self, _: usize, region: Region) -> Result<Values, Error> {
         self.0.read(0, State::Now, region)
@@ -145,12 +145,12 @@ fn write(
     dtype: Dtype,
 ) -> Result<Box<dyn SumSession>, Error> {
     let mut still = SessionSnapshot(session);
-    let wish = Wish {
+    let wish = RecordingRequest {
         pattern: Pattern::new(path).unwrap(),
         slice: None,
         stride: 1,
         fields: None,
-        look: Look::default(),
+        look: PictureStyle::default(),
     };
     let recording = Recording::new(wish, still.shape(), dtype, &["u".into()], Units::default())?;
     let target = &recording.targets(5)[0];
@@ -193,7 +193,7 @@ fn a_rank_that_cannot_write_is_named_and_goes_on() {
     fs::write(&there, "").unwrap();
     let file = |rank: usize| {
         let path = if rank == 4 { folder.path().join("elsewhere") } else { there.clone() };
-        PartFile { name: "a.state".into(), path, what: What::State }
+        PartFile { name: "a.state".into(), path, what: PartContent::State }
     };
     let files: Vec<PartFile> = (0..6).map(file).collect();
     let error = team.write_parts(&files).unwrap_err();

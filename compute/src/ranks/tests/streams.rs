@@ -2,11 +2,13 @@
 //! A GPU has two streams, whose work runs in any order but where one waits for the other. Here each access to memory is
 //! noted with what its stream waited for: two accesses of the same memory, one of which writes, must be ordered.
 
-use super::super::edges::{Band, Edges, Prepared};
+use super::super::edges::{Band, EdgeBands, Prepared};
 use super::super::halo::{Transfer, Transfers};
-use super::super::on_device::{OnDevice, Streams};
-use super::super::parcel::{Carry, Parcel};
-use crate::device::{Chip, Device, Emulator, Fetch, Launch, Memory, Plane, Rows, Sharing, Stamp};
+use super::super::on_device::{DeviceGhosts, Streams};
+use super::super::parcel::{Parcel, ParcelCarrier};
+use crate::device::{
+    Chip, Device, Emulator, Fetch, Launch, Memory, MemoryRows, Plane, Sharing, TimedPoint,
+};
 use crate::engine::on_gpu::Ghosts;
 use cuda_driver::TensorMap2d;
 use problem::region::Region;
@@ -126,13 +128,13 @@ impl Device for Stream {
         self.device.tensor_map(map, address)
     }
 
-    fn write(&self, to: &Memory, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&self, to: &Memory, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
         self.access(to, true);
         self.wait_for_it();
         self.device.write(to, rows, bytes)
     }
 
-    fn read(&self, from: &Memory, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, from: &Memory, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
         self.access(from, false);
         self.wait_for_it();
         self.device.read(from, rows, bytes)
@@ -143,7 +145,7 @@ impl Device for Stream {
         self.device.fetch(from, bytes)
     }
 
-    fn fill(&self, to: &Memory, rows: Rows, value: u16) -> Result<(), Error> {
+    fn fill(&self, to: &Memory, rows: MemoryRows, value: u16) -> Result<(), Error> {
         self.access(to, true);
         self.wait_for_it();
         self.device.fill(to, rows, value)
@@ -155,7 +157,11 @@ impl Device for Stream {
         self.device.copy(from, to, bytes)
     }
 
-    fn copy_rows(&self, from: (&Memory, Rows), to: (&Memory, Rows)) -> Result<(), Error> {
+    fn copy_rows(
+        &self,
+        from: (&Memory, MemoryRows),
+        to: (&Memory, MemoryRows),
+    ) -> Result<(), Error> {
         self.access(from.0, false);
         self.access(to.0, true);
         self.device.copy_rows(from, to)
@@ -201,7 +207,7 @@ impl Streams for Waits {
         self.wait(WORK)
     }
 
-    fn stamp(&self) -> Result<Option<Stamp>, Error> {
+    fn stamp(&self) -> Result<Option<TimedPoint>, Error> {
         Ok(None)
     }
 }
@@ -213,7 +219,7 @@ struct Carrier {
     by_host: bool,
 }
 
-impl Carry for Carrier {
+impl ParcelCarrier for Carrier {
     fn describe(&self) -> String {
         "a test".into()
     }
@@ -230,10 +236,10 @@ impl Carry for Carrier {
         if self.by_host {
             self.edges.wait()?;
             for Parcel { memory, bytes, .. } in sends {
-                self.edges.read(memory, Rows::first(*bytes), &mut vec![0; *bytes])?;
+                self.edges.read(memory, MemoryRows::first(*bytes), &mut vec![0; *bytes])?;
             }
             for Parcel { memory, bytes, .. } in receives {
-                self.edges.write(memory, Rows::first(*bytes), &vec![0; *bytes])?;
+                self.edges.write(memory, MemoryRows::first(*bytes), &vec![0; *bytes])?;
             }
         }
         Ok(0)
@@ -259,11 +265,11 @@ fn races(by_host: bool, with_edges: bool, left_out: Option<usize>) -> Vec<String
     };
     let waits = Box::new(Waits { order: Rc::clone(&order), left_out });
     let carrier = |_: &[Parcel], _: &[Parcel]| {
-        Ok(Box::new(Carrier { edges: Rc::clone(&edges), by_host }) as Box<dyn Carry>)
+        Ok(Box::new(Carrier { edges: Rc::clone(&edges), by_host }) as Box<dyn ParcelCarrier>)
     };
     let (stencil, shape) = (transform::catalogue::find("star2d1r").unwrap(), [24, 16]);
     let job = Job::new(stencil, Shape::new(&shape).unwrap(), Dtype::F32, 100);
-    let ghosts = OnDevice::new(&*work, &transfers, (job.dtype.bytes(), STEPS), waits, carrier);
+    let ghosts = DeviceGhosts::new(&*work, &transfers, (job.dtype.bytes(), STEPS), waits, carrier);
     let mut ghosts = ghosts.unwrap();
     if with_edges {
         let prepare = |inner| {
@@ -271,7 +277,7 @@ fn races(by_host: bool, with_edges: bool, left_out: Option<usize>) -> Vec<String
             let own = band.job(&job)?;
             Prepared::new(&*edges, band, &own, Vec::new())
         };
-        let of_edges = Edges::new(Rc::clone(&edges) as _, STEPS, ghosts.packed(), prepare);
+        let of_edges = EdgeBands::new(Rc::clone(&edges) as _, STEPS, ghosts.packed(), prepare);
         ghosts = ghosts.with_edges(of_edges.unwrap());
     }
     let mut planes = [(); 2].map(|()| Plane::new(&*work, job.shape, job.dtype).unwrap());

@@ -5,7 +5,7 @@ use super::plate::{DT, Plate, operand};
 use super::{diffusion, reaction};
 use cuda_mma::fragment::Element::F16;
 use cuda_mma::number::{bits, value};
-use cuda_sim::{Config, Memory, launch};
+use cuda_sim::{LaunchConfig, Memory, launch};
 
 mod places;
 
@@ -16,7 +16,7 @@ fn step(plate: Plate, before: &[f64], seed: u64, grows: bool) -> Vec<f64> {
     let fragments = memory.input("operand", &operand());
     let output = memory.in_out("output", &plate.lay_out(&vec![0.0; before.len()]));
     let [blocks, threads, shared_bytes] = plate.extents(2);
-    let config = Config { blocks, threads, shared_bytes, seed, ..Config::default() };
+    let config = LaunchConfig { blocks, threads, shared_bytes, seed, ..LaunchConfig::default() };
     let upwards = seed % 2 == 1;
     let step = plate.step(input.as_mut_ptr(), output.as_mut_ptr(), fragments.as_ptr(), upwards);
     launch("reaction", config, &mut memory, || {

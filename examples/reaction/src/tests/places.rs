@@ -4,12 +4,12 @@
 
 use cuda_mma::fragment::Element;
 use cuda_mma::number::{bits, value};
-use cuda_sim::{Config, Memory, launch};
+use cuda_sim::{LaunchConfig, Memory, launch};
 use kernels_gpu::half;
 use kernels_gpu::layout::Layout;
 use kernels_gpu::pointwise::{Point, Pointwise};
 use kernels_gpu::product::{Dense, HalfProduct};
-use kernels_gpu::sweep2d::{self, Step};
+use kernels_gpu::sweep2d::{self, AppliedStep};
 use transform::Stencil;
 use transform::window::window;
 
@@ -87,7 +87,7 @@ fn emulated<P: HalfProduct, const RADIUS: usize>(
     let operand = memory.input("operand", &operand);
     let output = memory.in_out("output", &vec![0u16; array.len()]);
     let (stages, tile_rows) = (3, 14);
-    let step = Step {
+    let step = AppliedStep {
         input: input.as_mut_ptr().wrapping_add(layout.origin()).cast(),
         output: output.as_mut_ptr().wrapping_add(layout.origin()).cast(),
         fragments: operand.as_ptr(),
@@ -100,8 +100,14 @@ fn emulated<P: HalfProduct, const RADIUS: usize>(
     };
     let shared_bytes = sweep2d::shared_bytes(2, RADIUS as u32, stages);
     let threads = sweep2d::threads(false);
-    let config =
-        Config { blocks: 3, threads, shared_bytes, seed, registers: 96, ..Config::default() };
+    let config = LaunchConfig {
+        blocks: 3,
+        threads,
+        shared_bytes,
+        seed,
+        registers: 96,
+        ..LaunchConfig::default()
+    };
     launch("places", config, &mut memory, || {
         let places = Places { scale: 0.25 };
         // SAFETY: two arrays in their layout, and the operand of this radius.

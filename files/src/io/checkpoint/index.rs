@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::part::{self, Part};
+use super::part::{self, CheckpointPart};
 use super::{HASH, Hashing, Header, LONGEST};
 use crate::io::{Output, folder, follow};
-use problem::observe::{PartFile, Snapshot, What};
+use problem::observe::{PartContent, PartFile, Snapshot};
 use problem::{Dtype, Error, Region, Shape};
 
 /// How an index begins; the number is that of the format.
@@ -27,13 +27,13 @@ pub struct Index {
     /// What is said of the checkpoint.
     pub header: Header,
     /// Of each rank.
-    parts: Vec<Listed>,
+    parts: Vec<IndexedPart>,
 }
 
 /// A part as the index names it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Listed {
+struct IndexedPart {
     /// Its file, beside the index.
     file: String,
     /// Its points.
@@ -87,8 +87,8 @@ pub fn write_parts(
             return Err(Error::Write { path: place, source });
         }
         let part = Output::new(&place)?.make()?;
-        files.push(PartFile { name: place, path: part.path(), what: What::State });
-        parts.push(Listed { file, of, hash: String::new() });
+        files.push(PartFile { name: place, path: part.path(), what: PartContent::State });
+        parts.push(IndexedPart { file, of, hash: String::new() });
         made.push(part);
     }
     for (part, hash) in parts.iter_mut().zip(snapshot.write_parts(&files)?) {
@@ -163,9 +163,9 @@ impl Index {
     ///
     /// # Errors
     /// [`Error::Checkpoint`]: one is cut or damaged. [`Error::Read`]: it cannot be read.
-    pub fn parts(&self, path: &Path, dtype: Dtype) -> Result<Vec<PartOf>, Error> {
+    pub fn parts(&self, path: &Path, dtype: Dtype) -> Result<Vec<UnopenedPart>, Error> {
         let target = follow(path);
-        let part = |part: &Listed| PartOf {
+        let part = |part: &IndexedPart| UnopenedPart {
             of: part.of,
             dtype,
             path: target.with_file_name(&part.file),
@@ -195,24 +195,24 @@ impl Index {
 }
 
 /// A part that is opened when it is needed.
-pub struct PartOf {
+pub struct UnopenedPart {
     /// Its points.
     pub of: Region,
     dtype: Dtype,
     path: PathBuf,
     hash: String,
-    open: Option<Part>,
+    open: Option<CheckpointPart>,
 }
 
-impl PartOf {
+impl UnopenedPart {
     /// It.
     ///
     /// # Errors
-    /// As [`Part::open`].
-    pub fn opened(&mut self) -> Result<&mut Part, Error> {
+    /// As [`CheckpointPart::open`].
+    pub fn opened(&mut self) -> Result<&mut CheckpointPart, Error> {
         let part = match self.open.take() {
             Some(part) => part,
-            None => Part::open(self.path.clone(), self.of, self.dtype, &self.hash)?,
+            None => CheckpointPart::open(self.path.clone(), self.of, self.dtype, &self.hash)?,
         };
         Ok(self.open.insert(part))
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A part of a checkpoint: a line that says so, a rank's own points in C order as they are stored (the least byte first), and
-//! the BLAKE3 hashes of pieces of them, so that whoever needs a region reads and checks no more than the pieces it lies in.
+//! A part of a checkpoint: a line that says so, then a rank's own points in C order as they are stored (the least
+//! byte first). The BLAKE3 hashes of pieces of them follow, so that a reader of a region reads and checks only the
+//! pieces that it lies in.
 //! The index has the hash of these hashes.
 
 use std::fs::File;
@@ -9,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::{HASH, PIECE_BYTES, write_raw};
 use crate::io::at;
-use crate::io::npy_values::{self, Stored};
-use crate::io::rows::{Place, ReadRegion};
+use crate::io::npy_values::{self, StorageType};
+use crate::io::rows::{ReadRegion, WriterPart};
 use problem::{Dtype, Error, Region, Values, with_dtype};
 
 /// How a part begins; the number is that of the format.
@@ -40,7 +41,7 @@ pub fn bytes(of: Region, dtype: Dtype) -> u64 {
 /// What `failed` makes of those of the system, or those of `read`.
 pub fn write(
     file: &File,
-    place: Place,
+    place: WriterPart,
     read: &mut ReadRegion,
     failed: impl Fn(io::Error) -> Error,
 ) -> Result<String, Error> {
@@ -67,7 +68,7 @@ fn digest(hashes: &[u8]) -> String {
 }
 
 /// A part that regions are read from.
-pub struct Part {
+pub struct CheckpointPart {
     path: PathBuf,
     file: File,
     of: Region,
@@ -77,7 +78,7 @@ pub struct Part {
     last: Option<(usize, Values)>,
 }
 
-impl Part {
+impl CheckpointPart {
     /// Opens the part of a region, whose hashes have this hash.
     ///
     /// # Errors
@@ -133,7 +134,7 @@ impl Part {
                 let reason = "the checkpoint is damaged: its checksum is not that of its values";
                 return Err(bad(path, reason.into()));
             }
-            let (dtype, stored) = (self.dtype, Stored::of_floats(self.dtype.bytes()));
+            let (dtype, stored) = (self.dtype, StorageType::of_floats(self.dtype.bytes()));
             let values = with_dtype!(dtype, T => {
                 let count = length / dtype.bytes();
                 npy_values::read::<T>(&bytes[..], stored, count).map_err(unreadable)?.into()

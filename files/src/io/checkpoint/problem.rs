@@ -8,7 +8,7 @@ use problem::{Dtype, Error, Shape};
 
 /// What is computed, as checkpoints name it.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct CheckpointProblem {
     /// For people.
     pub title: String,
     /// What it depends on besides, for people.
@@ -30,11 +30,11 @@ impl Header {
     ///
     /// # Errors
     /// [`Error::Checkpoint`]: it is of another one, or has more steps.
-    pub fn check(&self, path: &Path, problem: &Problem) -> Result<(), Error> {
+    pub fn check(&self, path: &Path, problem: &CheckpointProblem) -> Result<(), Error> {
         let foreign = |reason: String| {
             Err(Error::Checkpoint { path: path.to_owned(), reason, foreign: true })
         };
-        let Problem { title, besides, hash, steps, .. } = problem;
+        let CheckpointProblem { title, besides, hash, steps, .. } = problem;
         if self.problem != *hash {
             return foreign(match self.title == *title {
                 true => format!(

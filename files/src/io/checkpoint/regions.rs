@@ -4,10 +4,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::index::{self, PartOf};
+use super::index::{self, UnopenedPart};
 use super::{Header, begin, is_index, verify};
 use crate::io::at;
-use crate::io::npy_values::{self, Stored};
+use crate::io::npy_values::{self, StorageType};
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Region, Shape, Values, with_dtype};
 
@@ -31,13 +31,13 @@ pub struct States {
     path: PathBuf,
     shape: Shape,
     dtype: Dtype,
-    of: Of,
+    of: StateValues,
 }
 
-enum Of {
+enum StateValues {
     /// A file, and where its values begin.
     One(File, u64),
-    Parts(Vec<PartOf>),
+    Parts(Vec<UnopenedPart>),
 }
 
 impl States {
@@ -49,10 +49,10 @@ impl States {
         let (header, of) = if is_index(path) {
             let index = index::read(path)?;
             let parts = index.parts(path, dtype.stored())?;
-            (index.header, Of::Parts(parts))
+            (index.header, StateValues::Parts(parts))
         } else {
             let (header, file, start) = begin(path)?;
-            (header, Of::One(file, start))
+            (header, StateValues::One(file, start))
         };
         if header.grid(path)? != (shape, dtype.stored()) {
             let reason =
@@ -74,9 +74,9 @@ impl States {
         let mut result = vec![T::default(); region.points()];
         let unreadable = |source| Error::Read { path: self.path.clone(), source };
         match &mut self.of {
-            Of::One(file, start) => {
+            StateValues::One(file, start) => {
                 let (starts, length) = region.runs(self.shape);
-                let (bytes, stored) = (size_of::<T>(), Stored::of_floats(size_of::<T>()));
+                let (bytes, stored) = (size_of::<T>(), StorageType::of_floats(size_of::<T>()));
                 let mut row = vec![0; length * bytes];
                 for (to, place) in result.chunks_mut(length).zip(starts) {
                     at::read(file, &mut row, *start + (place * bytes) as u64)
@@ -85,7 +85,7 @@ impl States {
                     to.copy_from_slice(&values.map_err(unreadable)?);
                 }
             }
-            Of::Parts(parts) => {
+            StateValues::Parts(parts) => {
                 for part in parts.iter_mut().filter(|part| part.of.common(region).is_some()) {
                     part.opened()?.read(region, |piece, values| {
                         let values = T::unwrap(values).expect("a checkpoint has one type");

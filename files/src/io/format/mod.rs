@@ -4,9 +4,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::colours::Look;
+use super::colours::PictureStyle;
 use super::content::Content;
-use super::rows::Shared;
+use super::rows::SharedFields;
 use super::{Output, Staged};
 use problem::{Dtype, Error, Region, Shape};
 
@@ -23,7 +23,7 @@ pub(crate) use png::{encoder, ends, pixels};
 pub(crate) use zarr::write_chunks;
 
 /// A way to write fields into a file.
-pub trait Format: Sync {
+pub trait FileFormat: Sync {
     /// How the names of its files end; the first is its own name.
     fn extensions(&self) -> &'static [&'static str];
 
@@ -45,7 +45,7 @@ pub trait Format: Sync {
     /// Bytes of a file of so many fields, where they are known before.
     fn bytes(&self, shape: Shape, dtype: Dtype, fields: usize) -> Option<u64>;
 
-    /// Whether it is a folder with files in it, and [`Format::write_folder`] writes it.
+    /// Whether it is a folder with files in it, and [`FileFormat::write_folder`] writes it.
     fn is_folder(&self) -> bool {
         false
     }
@@ -70,7 +70,7 @@ pub trait Format: Sync {
     fn stage_parts<'a>(
         &self,
         output: &'a Output,
-        _shared: &mut Shared,
+        _shared: &mut SharedFields,
     ) -> Result<Staged<'a>, Error> {
         let source = io::ErrorKind::Unsupported.into();
         Err(Error::Write { path: output.path().to_owned(), source })
@@ -84,7 +84,7 @@ pub trait Format: Sync {
         &self,
         output: &'a Output,
         content: &mut Content,
-        look: &Look,
+        look: &PictureStyle,
     ) -> Result<Staged<'a>, Error> {
         if self.is_folder() {
             output.stage_folder(|folder| self.write_folder(content, folder))
@@ -97,11 +97,16 @@ pub trait Format: Sync {
     ///
     /// # Errors
     /// The system refuses, or those of the content.
-    fn write(&self, content: &mut Content, look: &Look, to: &mut dyn Write) -> io::Result<()>;
+    fn write(
+        &self,
+        content: &mut Content,
+        look: &PictureStyle,
+        to: &mut dyn Write,
+    ) -> io::Result<()>;
 }
 
 /// All of them; files without an extension are of the first.
-pub static FORMATS: &[&dyn Format] = &[
+pub static FORMATS: &[&dyn FileFormat] = &[
     &npy::Npy,
     &png::Png,
     &vti::Vti,
@@ -118,10 +123,10 @@ const OPTIONAL: &[&str] = &["zarr"];
 ///
 /// # Errors
 /// [`Error::Format`]: no format has that extension. [`Error::NotBuilt`]: the program was built without it.
-pub fn of(path: &Path) -> Result<&'static dyn Format, Error> {
+pub fn of(path: &Path) -> Result<&'static dyn FileFormat, Error> {
     let Some(extension) = path.extension() else { return Ok(FORMATS[0]) };
     let extension = extension.to_string_lossy().to_lowercase();
-    let known = |format: &&&dyn Format| format.extensions().contains(&extension.as_str());
+    let known = |format: &&&dyn FileFormat| format.extensions().contains(&extension.as_str());
     let found = FORMATS.iter().find(known).copied();
     if let Some(format) = OPTIONAL.iter().find(|name| found.is_none() && **name == extension) {
         return Err(Error::NotBuilt { path: path.to_owned(), format });

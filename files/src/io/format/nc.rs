@@ -7,9 +7,9 @@
 
 use std::io::{self, Write};
 
-use super::Format;
-use crate::io::colours::Look;
-use crate::io::content::{About, Content};
+use super::FileFormat;
+use crate::io::colours::PictureStyle;
+use crate::io::content::{Content, ContentInfo};
 use problem::values::Element;
 use problem::{Dtype, Shape, Values, with_values};
 
@@ -26,7 +26,7 @@ const DIMENSIONS: u32 = 10;
 const VARIABLES: u32 = 11;
 const ATTRIBUTES: u32 = 12;
 
-impl Format for NetCdf {
+impl FileFormat for NetCdf {
     fn extensions(&self) -> &'static [&'static str] {
         &["nc"]
     }
@@ -41,7 +41,7 @@ impl Format for NetCdf {
         Some(fields as u64 * (values + 128) + 8 * coordinates as u64 + 1024)
     }
 
-    fn write(&self, content: &mut Content, _: &Look, to: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, content: &mut Content, _: &PictureStyle, to: &mut dyn Write) -> io::Result<()> {
         let (dtype, about) = (content.dtype, content.about.clone());
         let bytes = content.shape.points() as u64 * width(dtype);
         to.write_all(&header(&about, dtype, bytes))?;
@@ -80,14 +80,14 @@ fn big_endian(values: &Values) -> Vec<u8> {
 }
 
 /// Where the points of an axis lie.
-fn coordinates(about: &About, axis: usize) -> impl Iterator<Item = f64> {
+fn coordinates(about: &ContentInfo, axis: usize) -> impl Iterator<Item = f64> {
     let layout = about.layout;
     let place = move |point: usize| layout.origin[axis] + point as f64 * layout.spacing[axis];
     (0..layout.extents[axis]).map(place)
 }
 
 /// All that comes before the values, of fields of so many bytes each.
-fn header(about: &About, dtype: Dtype, bytes: u64) -> Vec<u8> {
+fn header(about: &ContentInfo, dtype: Dtype, bytes: u64) -> Vec<u8> {
     let version = if padded(bytes) < 1 << 32 { 2 } else { 5 };
     // Where values begin depends on how long the header is, which does not depend on where they begin.
     let length = Header::new(version).text(about, dtype, bytes, 0).len() as u64;
@@ -105,7 +105,7 @@ impl Header {
     }
 
     /// The header, after which values begin at this place of the file.
-    fn text(mut self, about: &About, dtype: Dtype, bytes: u64, mut begin: u64) -> Vec<u8> {
+    fn text(mut self, about: &ContentInfo, dtype: Dtype, bytes: u64, mut begin: u64) -> Vec<u8> {
         let axes: Vec<usize> = about.layout.axes().collect();
         // There are no records, whose number may grow.
         self.count(0);
@@ -195,9 +195,9 @@ mod tests {
         let grid = Grid::new(&[2, 3], (0..6).map(f64::from).collect::<Vec<_>>()).unwrap();
         let grids = [grid.stored_as(dtype).unwrap()];
         let layout = View::whole(grids[0].shape).layout([1.0, 2.5, 0.1]);
-        let about = About { fields: vec!["u".into()], step: 7, time: Some(0.5), layout };
+        let about = ContentInfo { fields: vec!["u".into()], step: 7, time: Some(0.5), layout };
         let (mut file, mut content) = (Vec::new(), Content::of_grids(about, &grids));
-        NetCdf.write(&mut content, &Look::default(), &mut file).unwrap();
+        NetCdf.write(&mut content, &PictureStyle::default(), &mut file).unwrap();
         assert!(file.len() as u64 <= NetCdf.bytes(grids[0].shape, dtype, 1).unwrap());
         file
     }
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn large_fields_have_sizes_of_64_bits() {
         let layout = View::whole(Shape::new(&[70_000, 70_000]).unwrap()).layout([1.0; 3]);
-        let about = About { fields: vec!["u".into()], step: 0, time: None, layout };
+        let about = ContentInfo { fields: vec!["u".into()], step: 0, time: None, layout };
         let bytes = 70_000 * 70_000 * 8;
         let text = header(&about, Dtype::F64, bytes);
         assert_eq!(&text[..4], b"CDF\x05");

@@ -3,18 +3,18 @@
 
 use std::io::{self, Write};
 
-use super::Format;
-use crate::io::colours::Look;
+use super::FileFormat;
+use crate::io::colours::PictureStyle;
 use crate::io::content::Content;
-use crate::io::rows::Shared;
+use crate::io::rows::SharedFields;
 use crate::io::{Output, Staged, npy};
-use problem::observe::{PartFile, Rows, What};
+use problem::observe::{FileRegion, PartContent, PartFile};
 use problem::{Dtype, Error, Region, Shape};
 
 /// A field as a `.npy` array of its element type, of bf16 as f4.
 pub struct Npy;
 
-impl Format for Npy {
+impl FileFormat for Npy {
     fn extensions(&self) -> &'static [&'static str] {
         &["npy"]
     }
@@ -31,26 +31,27 @@ impl Format for Npy {
     fn stage_parts<'a>(
         &self,
         output: &'a Output,
-        shared: &mut Shared,
+        shared: &mut SharedFields,
     ) -> Result<Staged<'a>, Error> {
-        let Shared { shape, dtype, ref parts, ref mut by, .. } = *shared;
+        let SharedFields { shape, dtype, ref parts, ref mut by, .. } = *shared;
         output.stage_by(|file, path| {
             let failed = |source| Error::Write { path: output.path().to_owned(), source };
             let mut header = Vec::new();
             npy::write_header(&mut header, shape, dtype).map_err(failed)?;
-            let rows = Rows { start: header.len() as u64, of: Region::whole(shape), wide: false };
+            let rows =
+                FileRegion { start: header.len() as u64, of: Region::whole(shape), wide: false };
             file.write_all(&header).map_err(failed)?;
             file.set_len(rows.start + rows.bytes(dtype)).map_err(failed)?;
             let own = |_: &Region| PartFile {
                 name: output.path().to_owned(),
                 path: path.to_owned(),
-                what: What::Rows(rows),
+                what: PartContent::Rows(rows),
             };
             by.write_parts(&parts.iter().map(own).collect::<Vec<_>>()).map(drop)
         })
     }
 
-    fn write(&self, content: &mut Content, _: &Look, to: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, content: &mut Content, _: &PictureStyle, to: &mut dyn Write) -> io::Result<()> {
         npy::write_header(to, content.shape, content.dtype)?;
         content.values(0, &mut |values| npy::write_values(to, values))
     }

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use png::{BitDepth, ColorType, Compression, Encoder};
 use rayon::prelude::*;
 
-use super::Format;
-use crate::io::colours::{ENTRIES, Look, NO_VALUES, entry, widest};
+use super::FileFormat;
+use crate::io::colours::{ENTRIES, NO_VALUES, PictureStyle, entry, widest};
 use crate::io::content::Content;
 use problem::values::Element;
 use problem::{Dtype, Shape, Values, with_values};
@@ -18,7 +18,7 @@ const LARGE: usize = 1 << 20;
 /// A picture.
 pub struct Png;
 
-impl Format for Png {
+impl FileFormat for Png {
     fn extensions(&self) -> &'static [&'static str] {
         &["png", "apng"]
     }
@@ -32,7 +32,12 @@ impl Format for Png {
         None
     }
 
-    fn write(&self, content: &mut Content, look: &Look, to: &mut dyn Write) -> io::Result<()> {
+    fn write(
+        &self,
+        content: &mut Content,
+        look: &PictureStyle,
+        to: &mut dyn Write,
+    ) -> io::Result<()> {
         let pixels = draw(content, 0, look)?;
         let mut writer = encoder(to, content.shape, look)?.write_header()?;
         writer.write_image_data(&pixels)?;
@@ -41,7 +46,11 @@ impl Format for Png {
 }
 
 /// What writes pixels of a shape that is drawn so.
-pub fn encoder<W: Write>(to: W, shape: Shape, look: &Look) -> io::Result<Encoder<'static, W>> {
+pub fn encoder<W: Write>(
+    to: W,
+    shape: Shape,
+    look: &PictureStyle,
+) -> io::Result<Encoder<'static, W>> {
     let [height, width] = [1, 2].map(|axis: usize| u32::try_from(shape.extents()[axis]));
     let (Ok(width), Ok(height)) = (width, height) else {
         let text = format!(
@@ -68,7 +77,7 @@ pub fn encoder<W: Write>(to: W, shape: Shape, look: &Look) -> io::Result<Encoder
 ///
 /// # Errors
 /// The content cannot be read.
-fn draw(content: &mut Content, field: usize, look: &Look) -> io::Result<Vec<u8>> {
+fn draw(content: &mut Content, field: usize, look: &PictureStyle) -> io::Result<Vec<u8>> {
     // Twice through the values, in the first place for their range.
     let mut copies: Vec<Values> = Vec::new();
     let parts: Vec<&Values> = match content.held(field) {
@@ -112,15 +121,15 @@ pub fn ends(parts: &[&Values]) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::colours::{Colours, Range};
-    use crate::io::content::About;
+    use crate::io::colours::{ColourRange, Colours};
+    use crate::io::content::ContentInfo;
     use crate::io::rgb::Rgb;
     use problem::{Grid, View};
 
-    fn file(look: Look) -> Vec<u8> {
+    fn file(look: PictureStyle) -> Vec<u8> {
         let grid = Grid::new(&[2, 3], vec![-1.0, 0.0, 1.0, 2.0, 3.0, 0.5]).unwrap();
         let layout = View::whole(grid.shape).layout([1.0; 3]);
-        let about = About { fields: vec!["u".into()], step: 0, time: None, layout };
+        let about = ContentInfo { fields: vec!["u".into()], step: 0, time: None, layout };
         let mut file = Vec::new();
         let grids = [grid];
         Png.write(&mut Content::of_grids(about, &grids), &look, &mut file).unwrap();
@@ -129,9 +138,9 @@ mod tests {
 
     #[test]
     fn a_picture_has_the_colours_of_its_values() {
-        let range = Range::Fixed(0.0, 2.0);
+        let range = ColourRange::Fixed(0.0, 2.0);
         for colours in [Colours::Viridis, Colours::BlueRed] {
-            let mut picture = Rgb::of_png(&file(Look { colours, range }));
+            let mut picture = Rgb::of_png(&file(PictureStyle { colours, range }));
             assert_eq!(picture.size(), [3, 2]);
             for ([x, y], value) in [([0, 0], 0), ([2, 0], 128), ([1, 1], 255), ([2, 1], 64)] {
                 assert_eq!(picture.pixel([x, y]), Some(&mut colours.entry(value)), "({x}, {y})");
@@ -141,7 +150,7 @@ mod tests {
 
     #[test]
     fn grey_pictures_are_grey_files_from_the_least_value_to_the_largest() {
-        let file = file(Look { colours: Colours::Grey, range: Range::Auto });
+        let file = file(PictureStyle { colours: Colours::Grey, range: ColourRange::Auto });
         // The colour type, which says that there is no palette.
         assert_eq!(file[25], ColorType::Grayscale as u8);
         let mut picture = Rgb::of_png(&file);
@@ -160,8 +169,8 @@ mod tests {
             (values[place], values[47 - place]) = (1000.0, -100.0);
             let grids = [Grid::new(&[6, 8], values).unwrap()];
             let layout = View::whole(shape).layout([1.0; 3]);
-            let about = || About { fields: vec!["u".into()], step: 0, time: None, layout };
-            let look = Look { colours, range: Range::Auto };
+            let about = || ContentInfo { fields: vec!["u".into()], step: 0, time: None, layout };
+            let look = PictureStyle { colours, range: ColourRange::Auto };
             let whole = draw(&mut Content::of_grids(about(), &grids), 0, &look).unwrap();
             for bytes in [4, 32, 100] {
                 let view = View::whole(shape);

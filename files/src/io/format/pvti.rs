@@ -10,19 +10,19 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::Format;
+use super::FileFormat;
 use super::vti::{self, Heading, Vti};
-use crate::io::colours::Look;
-use crate::io::content::{About, Content};
-use crate::io::rows::{self, PIECE_BYTES, Shared};
+use crate::io::colours::PictureStyle;
+use crate::io::content::{Content, ContentInfo};
+use crate::io::rows::{self, PIECE_BYTES, SharedFields};
 use crate::io::{Output, Staged};
-use problem::observe::{PartFile, Rows, What};
+use problem::observe::{FileRegion, PartContent, PartFile};
 use problem::{Dtype, Error, Region, Shape};
 
 /// As [`Vti`], a piece a file.
 pub struct Pvti;
 
-impl Format for Pvti {
+impl FileFormat for Pvti {
     fn extensions(&self) -> &'static [&'static str] {
         &["pvti"]
     }
@@ -46,7 +46,7 @@ impl Format for Pvti {
     fn stage_parts<'a>(
         &self,
         output: &'a Output,
-        shared: &mut Shared,
+        shared: &mut SharedFields,
     ) -> Result<Staged<'a>, Error> {
         let whole = Region::whole(shared.shape);
         let failed = |source| Error::Write { path: output.path().to_owned(), source };
@@ -57,12 +57,12 @@ impl Format for Pvti {
             let piece = piece.make()?;
             let heading = Heading { about: &shared.about, dtype: shared.dtype, of };
             let start = heading.begin(&piece.open()?).map_err(failed)?;
-            let array = Rows { start, of, wide: true };
+            let array = FileRegion { start, of, wide: true };
             let (name, path) = (output.path().to_owned(), piece.path());
-            files.push((array, PartFile { name, path, what: What::Rows(array) }));
+            files.push((array, PartFile { name, path, what: PartContent::Rows(array) }));
             made.push(piece);
         }
-        let (arrays, files): (Vec<Rows>, Vec<PartFile>) = files.into_iter().unzip();
+        let (arrays, files): (Vec<FileRegion>, Vec<PartFile>) = files.into_iter().unzip();
         shared.by.write_parts(&files)?;
         for ((array, piece), own) in arrays.iter().zip(&made).zip(&shared.parts) {
             let piece = piece.open()?;
@@ -82,7 +82,7 @@ impl Format for Pvti {
         &self,
         output: &'a Output,
         content: &mut Content,
-        look: &Look,
+        look: &PictureStyle,
     ) -> Result<Staged<'a>, Error> {
         let (piece, whole) = (piece(output, 0)?, content.about.layout.region());
         let listed = [(whole, name_of(&piece))];
@@ -91,7 +91,7 @@ impl Format for Pvti {
         output.stage_with(vec![piece], |to| to.write_all(text.as_bytes()))
     }
 
-    fn write(&self, _: &mut Content, _: &Look, _: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, _: &mut Content, _: &PictureStyle, _: &mut dyn Write) -> io::Result<()> {
         let reason = "an image in pieces is several files";
         Err(io::Error::new(io::ErrorKind::Unsupported, reason))
     }
@@ -129,8 +129,8 @@ fn name_of(piece: &Output) -> String {
 }
 
 /// The list of pieces.
-fn list(about: &About, dtype: Dtype, whole: Region, pieces: &[(Region, String)]) -> String {
-    let About { fields, layout, .. } = about;
+fn list(about: &ContentInfo, dtype: Dtype, whole: Region, pieces: &[(Region, String)]) -> String {
+    let ContentInfo { fields, layout, .. } = about;
     let mut text = format!(
         r#"<?xml version="1.0"?>
 <VTKFile type="PImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">
@@ -186,7 +186,7 @@ mod tests {
             (region([0, 2, 0], [1, 4, 5]), "a&amp;b_rank1.vti".to_owned()),
         ];
         let layout = View::whole(Shape::new(&[4, 5]).unwrap()).layout([1.0, 30.0, 0.5]);
-        let about = About { fields: vec!["u".into()], step: 0, time: None, layout };
+        let about = ContentInfo { fields: vec!["u".into()], step: 0, time: None, layout };
         let text = list(&about, Dtype::F16, whole, &pieces);
         assert!(text.contains(r#"Origin="0 0 0" Spacing="0.5 30 1""#), "{text}");
         assert!(text.contains(r#"WholeExtent="0 4 0 3 0 0""#), "{text}");

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write};
 
-use super::Format;
-use crate::io::colours::Look;
-use crate::io::content::{About, Content};
+use super::FileFormat;
+use crate::io::colours::PictureStyle;
+use crate::io::content::{Content, ContentInfo};
 use crate::io::{at, npy};
-use problem::{Dtype, Layout, Region, Shape};
+use problem::{Dtype, Region, Shape, ViewLayout};
 
 /// Any number of fields on the points of a grid of up to three axes. f16 and bf16, which VTK lacks, are written
 /// as f32.
@@ -19,7 +19,7 @@ pub struct Vti;
 /// What follows the values.
 const END: &[u8] = b"\n  </AppendedData>\n</VTKFile>\n";
 
-impl Format for Vti {
+impl FileFormat for Vti {
     fn extensions(&self) -> &'static [&'static str] {
         &["vti"]
     }
@@ -36,7 +36,7 @@ impl Format for Vti {
         Some(fields as u64 * (bytes_of(shape.points(), dtype) + 8 + 128) + 1024)
     }
 
-    fn write(&self, content: &mut Content, _: &Look, to: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, content: &mut Content, _: &PictureStyle, to: &mut dyn Write) -> io::Result<()> {
         let (dtype, about) = (content.dtype, content.about.clone());
         let heading = Heading { about: &about, dtype, of: about.layout.region() };
         to.write_all(heading.text().as_bytes())?;
@@ -52,7 +52,7 @@ impl Format for Vti {
 /// What is said of an image before its values.
 pub struct Heading<'a> {
     /// Its fields, and when.
-    pub about: &'a About,
+    pub about: &'a ContentInfo,
     /// The type that they have where they are computed.
     pub dtype: Dtype,
     /// Which points of the grid it is of.
@@ -123,7 +123,7 @@ pub fn extent(of: Region) -> String {
 }
 
 /// Where the point 0 lies, and how far it is from a point to the next, along x, y and z.
-pub fn lattice(layout: &Layout) -> String {
+pub fn lattice(layout: &ViewLayout) -> String {
     let along = |[z, y, x]: [f64; 3]| format!("{x} {y} {z}");
     format!(r#"Origin="{}" Spacing="{}""#, along(layout.origin), along(layout.spacing))
 }
@@ -146,9 +146,9 @@ mod tests {
         });
         let fields = vec!["u".to_owned(), "v".to_owned()];
         let layout = View::whole(grids[0].shape).layout([1.0, 2.5, 0.1]);
-        let about = About { fields, step: 7, time: Some(0.5), layout };
+        let about = ContentInfo { fields, step: 7, time: Some(0.5), layout };
         let (mut file, mut content) = (Vec::new(), Content::of_grids(about, &grids));
-        Vti.write(&mut content, &Look::default(), &mut file).unwrap();
+        Vti.write(&mut content, &PictureStyle::default(), &mut file).unwrap();
         assert!(file.len() as u64 <= Vti.bytes(grids[0].shape, Dtype::F64, 2).unwrap());
         let start = file.windows(5).position(|window| window == b"\n   _").unwrap() + 5;
         let text = String::from_utf8(file[..start].to_vec()).unwrap();

@@ -16,13 +16,13 @@ use zarrs::array::{Array, ArrayBuilder, ArrayBytes, data_type};
 use zarrs::filesystem::FilesystemStore;
 use zarrs::group::GroupBuilder;
 
-use super::Format;
-use crate::io::colours::Look;
-use crate::io::content::{About, Content, smuggled};
-use crate::io::rows::{Place, ReadRegion, Shared};
+use super::FileFormat;
+use crate::io::colours::PictureStyle;
+use crate::io::content::{Content, ContentInfo, smuggled};
+use crate::io::rows::{ReadRegion, SharedFields, WriterPart};
 use crate::io::{Output, Staged, absolute, npy};
-use problem::observe::{PartFile, What};
-use problem::{Dtype, Error, Layout, Region, Shape};
+use problem::observe::{PartContent, PartFile};
+use problem::{Dtype, Error, Region, Shape, ViewLayout};
 
 /// Any number of fields, each an array of its element type, of bf16, which few readers know, as f32.
 pub struct Zarr;
@@ -32,7 +32,7 @@ const CHUNK_BYTES: usize = 8 << 20;
 /// Of zstd: values of a computation shrink little, whatever time is taken.
 const LEVEL: i32 = 1;
 
-impl Format for Zarr {
+impl FileFormat for Zarr {
     fn extensions(&self) -> &'static [&'static str] {
         &["zarr"]
     }
@@ -51,7 +51,7 @@ impl Format for Zarr {
         Some(fields as u64 * (own + own / 64 + 4096) + 4096)
     }
 
-    fn write(&self, _: &mut Content, _: &Look, _: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, _: &mut Content, _: &PictureStyle, _: &mut dyn Write) -> io::Result<()> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "a zarr group is a folder"))
     }
 
@@ -71,9 +71,9 @@ impl Format for Zarr {
     fn stage_parts<'a>(
         &self,
         output: &'a Output,
-        shared: &mut Shared,
+        shared: &mut SharedFields,
     ) -> Result<Staged<'a>, Error> {
-        let Shared { ref about, shape, dtype, ref parts, ref mut by } = *shared;
+        let SharedFields { ref about, shape, dtype, ref parts, ref mut by } = *shared;
         let chunk = shared_chunk(shape, dtype, parts).expect("it was asked whether there is one");
         output.stage_folder(|folder| {
             begin(folder, about, shape, dtype, &chunk)?;
@@ -81,7 +81,7 @@ impl Format for Zarr {
             let own = |_: &Region| PartFile {
                 name: output.path().to_owned(),
                 path: absolute(folder),
-                what: What::Chunks { field: field.clone(), chunk: chunk.clone() },
+                what: PartContent::Chunks { field: field.clone(), chunk: chunk.clone() },
             };
             let files: Vec<PartFile> = parts.iter().map(own).collect();
             by.write_parts(&files).map(drop).map_err(smuggled)
@@ -92,7 +92,7 @@ impl Format for Zarr {
 /// Makes the group and its arrays, without values.
 fn begin(
     folder: &Path,
-    about: &About,
+    about: &ContentInfo,
     shape: Shape,
     dtype: Dtype,
     chunk: &[u64],
@@ -107,7 +107,7 @@ fn begin(
             _ => builder(shape, chunk, data_type::float32(), 0.0_f32),
         };
         builder.attributes(attributes(about));
-        builder.dimension_names(Some(about.layout.axes().map(Layout::name)));
+        builder.dimension_names(Some(about.layout.axes().map(ViewLayout::name)));
         let array =
             builder.build(Arc::clone(&store), &format!("/{field}")).map_err(io::Error::other)?;
         array.store_metadata().map_err(io::Error::other)?;
@@ -123,7 +123,7 @@ fn begin(
 pub fn write_chunks(
     folder: &Path,
     (field, chunk): (&str, &[u64]),
-    place: Place,
+    place: WriterPart,
     read: &mut ReadRegion,
     failed: impl Fn(io::Error) -> Error,
 ) -> Result<(), Error> {
@@ -282,20 +282,20 @@ fn chunk(shape: Shape, dtype: Dtype) -> Vec<u64> {
 }
 
 /// What is said of all fields.
-fn attributes(about: &About) -> Map<String, Value> {
+fn attributes(about: &ContentInfo) -> Map<String, Value> {
     let mut attributes = Map::new();
     attributes.insert("step".into(), about.step.into());
     if let Some(time) = about.time {
         attributes.insert("time".into(), time.into());
     }
     // As the axes of the arrays; the place of a slice by the name of the axis that it cuts.
-    let Layout { origin, spacing, cut, .. } = about.layout;
+    let ViewLayout { origin, spacing, cut, .. } = about.layout;
     let along =
         |numbers: [f64; 3]| about.layout.axes().map(|axis| numbers[axis]).collect::<Vec<_>>();
     attributes.insert("origin".into(), along(origin).into());
     attributes.insert("spacing".into(), along(spacing).into());
     if let Some(axis) = cut {
-        let at = Map::from_iter([(Layout::name(axis).to_owned(), Value::from(origin[axis]))]);
+        let at = Map::from_iter([(ViewLayout::name(axis).to_owned(), Value::from(origin[axis]))]);
         attributes.insert("slice".into(), at.into());
     }
     attributes

@@ -37,14 +37,14 @@ const GRID: RGBColor = RGBColor(225, 225, 225);
 
 /// Which file a picture is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ImageFormat {
     /// Lines and letters, for pages.
     Svg,
     /// Pixels, for slides and messages.
     Png,
 }
 
-impl Format {
+impl ImageFormat {
     /// By a file's extension, in capitals too.
     ///
     /// # Errors
@@ -64,11 +64,11 @@ impl Format {
 
 /// The picture as a file: bars and rooflines. Without a measurement it says so.
 #[must_use]
-pub fn render(results: &Results, format: Format) -> Vec<u8> {
+pub fn render(results: &Results, format: ImageFormat) -> Vec<u8> {
     let picture = Picture::new(results, true);
     match format {
-        Format::Svg => picture.svg().into_bytes(),
-        Format::Png => picture.png(),
+        ImageFormat::Svg => picture.svg().into_bytes(),
+        ImageFormat::Png => picture.png(),
     }
 }
 

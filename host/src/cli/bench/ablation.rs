@@ -2,7 +2,7 @@
 //! `host bench STENCIL --ablation`.
 
 use super::BenchArgs;
-use crate::bench::ablation::{Ablation, Problem, rungs};
+use crate::bench::ablation::{Ablation, AblationProblem, rungs};
 use crate::bench::{BenchError, Origin};
 use crate::cli::files::{CommandFiles, Destination};
 use crate::cli::interrupt::Signals;
@@ -48,7 +48,7 @@ pub fn run(args: &BenchArgs, signals: &Signals, commit: Option<&str>) -> Result<
 }
 
 /// What is asked for.
-fn problem(args: &BenchArgs) -> Result<Problem, Failure> {
+fn problem(args: &BenchArgs) -> Result<AblationProblem, Failure> {
     let stencil = named(args.name.as_deref().unwrap_or_default())?;
     let refuse = |reason: &str| BenchError::NoAblation { reason: reason.into() };
     let dtype = match args.dtype.as_slice() {
@@ -61,5 +61,5 @@ fn problem(args: &BenchArgs) -> Result<Problem, Failure> {
         None => Shape::new(if args.quick { &QUICK } else { &EXTENTS })?,
     };
     let steps = args.steps.unwrap_or(if args.quick { QUICK_STEPS } else { STEPS });
-    Ok(Problem { stencil, shape, dtype, steps })
+    Ok(AblationProblem { stencil, shape, dtype, steps })
 }

@@ -16,8 +16,8 @@ use super::number::whole;
 use super::progress::control;
 use super::{Failure, print};
 use crate::bench::{
-    self, BenchError, Case, Comparison, Mode, Origin, Results, Selection, Workload, chart, compare,
-    csv, json, measure, table,
+    self, BenchCase, BenchError, Comparison, DepthMode, Origin, Results, Selection, Workload,
+    chart, compare, csv, json, measure, table,
 };
 use compute::engine::EngineRequest;
 use files::io::Output;
@@ -67,8 +67,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true, value_parser = one_of::<Dtype>())]
     pub(super) dtype: Vec<Dtype>,
     /// Only these modes
-    #[arg(long, value_name = "MODE,...", value_delimiter = ',', value_parser = one_of::<Mode>())]
-    mode: Vec<Mode>,
+    #[arg(long, value_name = "MODE,...", value_delimiter = ',', value_parser = one_of::<DepthMode>())]
+    mode: Vec<DepthMode>,
     /// Only grids of at most so many points
     #[arg(long, value_name = "POINTS", value_parser = whole::<usize>)]
     size_limit: Option<usize>,
@@ -161,7 +161,7 @@ fn percent(text: &str) -> Result<f64, String> {
 /// A file whose extension says what kind of picture it is.
 fn chart_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    chart::Format::of(&path).map_err(|_| "a chart is an .svg or a .png file".to_owned())?;
+    chart::ImageFormat::of(&path).map_err(|_| "a chart is an .svg or a .png file".to_owned())?;
     Ok(path)
 }
 
@@ -219,9 +219,9 @@ pub fn run(args: &BenchArgs, signals: &Signals, commit: Option<&str>) -> Result<
 }
 
 /// The cases that are wanted.
-fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<Case>, Failure> {
+fn selected(args: &BenchArgs, selection: &Selection) -> Result<Vec<BenchCase>, Failure> {
     let mut cases = bench::cases(args.quick, args.steps);
-    let side_by_side = |case: &Case| args.mode.is_empty() && case.mode != Mode::Auto;
+    let side_by_side = |case: &BenchCase| args.mode.is_empty() && case.mode != DepthMode::Auto;
     cases.retain(|case| selection.takes(case) && (args.engines.is_empty() || !side_by_side(case)));
     let mut engines: Vec<EngineRequest> = Vec::new();
     for engine in args.engines.iter().copied().flatten() {
@@ -302,7 +302,7 @@ type Text = fn(&Results) -> String;
 #[derive(Clone, Copy)]
 enum Form {
     Text(Text),
-    Chart(chart::Format),
+    Chart(chart::ImageFormat),
 }
 
 impl Form {
@@ -339,7 +339,7 @@ impl Targets {
             }
         }
         for path in &args.chart {
-            let format = chart::Format::of(path).expect("the option takes no others");
+            let format = chart::ImageFormat::of(path).expect("the option takes no others");
             let file = files.writes("--chart", Some(path))?;
             targets.files.extend(file.map(|file| (file, Form::Chart(format))));
         }

@@ -25,19 +25,19 @@ pub struct Detail {
     dims: usize,
     radius: usize,
     #[serde(flatten)]
-    sum: Sum,
+    sum: SumDetail,
 }
 
 /// The sum that a stencil is, for programs.
 #[derive(Debug, Serialize)]
-pub struct Sum {
+pub struct SumDetail {
     /// Slowest axis first.
     offsets: Vec<Vec<i32>>,
     weights: Vec<f64>,
     formula: String,
 }
 
-impl Sum {
+impl SumDetail {
     /// The sum of a stencil.
     pub fn of(stencil: &Stencil) -> Self {
         let (dims, taps) = (stencil.dims(), stencil.taps());
@@ -62,7 +62,7 @@ impl Detail {
             source: entry.source,
             dims: stencil.dims(),
             radius: stencil.radius(),
-            sum: Sum::of(&stencil),
+            sum: SumDetail::of(&stencil),
         }
     }
 }

@@ -65,7 +65,7 @@ fn page() -> String {
     for row in &OPTIONS {
         let name =
             if row.option == "NAME" { "`NAME`".into() } else { format!("`--{}`", row.option) };
-        let word = |taken: &Taken| match taken {
+        let word = |taken: &OptionUse| match taken {
             Works => "works",
             Refused(_) => "refused",
             OfSums(_) => "sums",

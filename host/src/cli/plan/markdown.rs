@@ -11,7 +11,7 @@ use transform::plan::{LayoutPlan, plan};
 
 use super::{default_shape, summary};
 use crate::cli::Failure;
-use compute::plan::{Candidate, Target, on_gpu};
+use compute::plan::{Candidate, RunTarget, on_gpu};
 use problem::{Dtype, Job};
 
 /// A kernel of the catalogue, its layout, and what is predicted to be its fastest.
@@ -24,7 +24,7 @@ type Planned = (&'static Entry, LayoutPlan, Option<Candidate>);
 pub fn catalogue(
     element: Element,
     dtype: Dtype,
-    target: &Target,
+    target: &RunTarget,
     [most_steps, steps]: [usize; 2],
 ) -> Result<String, Failure> {
     let machine = &target.machine;

@@ -93,7 +93,7 @@ fn reasons(text: &mut String, rejected: &[&Rejected]) -> std::fmt::Result {
 mod tests {
     use super::*;
     use compute::families::Refusal;
-    use compute::plan::{Target, on_gpu, on_this_machine};
+    use compute::plan::{RunTarget, on_gpu, on_this_machine};
     use problem::{Depth, Dtype, Error, Job};
     use transform::catalogue;
     use transform::machine::Machine;
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_first_line_is_true_wherever_the_cpu_stands() {
-        let h200 = || Target::described(Machine::h200());
+        let h200 = || RunTarget::described(Machine::h200());
         let line = first_line(&on_gpu(&h200(), &job()));
         assert_eq!(line, "fastest first on NVIDIA H200; `--engine auto` takes the first");
         let line = first_line(&on_this_machine(Ok(h200()), &job()));

@@ -9,8 +9,10 @@ use serde::Serialize;
 use transform::network::{Network, Traffic};
 
 use crate::cli::Failure;
-use compute::plan::Target;
-use compute::plan::scale::{Cluster, Curves, Mode, Prediction, Row, Scale, Times, Way};
+use compute::plan::RunTarget;
+use compute::plan::scale::{
+    Cluster, CurvePoint, Curves, GhostExchange, Prediction, Scale, ScalingMode, Times,
+};
 use files::io::network;
 use problem::Job;
 
@@ -53,7 +55,7 @@ impl ScaleArgs {
     ///
     /// # Errors
     /// The GPUs fill no such nodes, cannot share the grid, or the network is none.
-    pub fn predict(&self, job: &Job, target: &Target) -> Result<Option<Scaled>, Failure> {
+    pub fn predict(&self, job: &Job, target: &RunTarget) -> Result<Option<Scaled>, Failure> {
         let Some(gpus) = self.gpus else { return Ok(None) };
         let gpus = gpus as usize;
         let cluster = match self.nodes {
@@ -61,7 +63,7 @@ impl ScaleArgs {
             None => Cluster::of_full_nodes(gpus, Cluster::USUAL),
         };
         let network = self.file().map_or(Ok(Network::h200_ndr()), network::read)?;
-        let mode = if self.weak { Mode::Weak } else { Mode::Strong };
+        let mode = if self.weak { ScalingMode::Weak } else { ScalingMode::Strong };
         let asked = Scale::new(job, mode, target, &network)?.on(cluster)?;
         let per_node = self.nodes.map_or(Cluster::USUAL, |_| cluster.gpus_per_node);
         let curves = Curves::new(job, target, &network, per_node)?;
@@ -80,14 +82,14 @@ pub struct Scaled {
 
 impl Scaled {
     /// For people.
-    pub fn render(&self, job: &Job, target: &Target) -> String {
+    pub fn render(&self, job: &Job, target: &RunTarget) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = self.write(&mut text, job, target);
         text
     }
 
-    fn write(&self, text: &mut String, job: &Job, target: &Target) -> std::fmt::Result {
+    fn write(&self, text: &mut String, job: &Job, target: &RunTarget) -> std::fmt::Result {
         let Self { network, asked, curves } = self;
         let (machine, mode) = (&target.machine, asked.mode);
         let Cluster { gpus, .. } = asked.cluster;
@@ -150,7 +152,7 @@ fn page(text: &mut String, of: &Prediction) -> std::fmt::Result {
         ("exchange after a launch", Some(&of.after), !of.edges),
         ("exchange beside a launch", of.beside.as_ref(), of.edges),
     ] {
-        let Some(Way { period_steps: Some(period), times, .. }) = way else { continue };
+        let Some(GhostExchange { period_steps: Some(period), times, .. }) = way else { continue };
         let Times { seconds_per_step, own_s, vain_s, exposed_s, efficiency } = times;
         let [own, vain, exposed] = [own_s, vain_s, exposed_s]
             .map(|part| format!("{:.1} %", 100.0 * part / seconds_per_step));
@@ -179,7 +181,7 @@ fn messages(traffic: &Traffic) -> String {
 }
 
 /// A curve.
-fn table(text: &mut String, rows: &[Row]) -> std::fmt::Result {
+fn table(text: &mut String, rows: &[CurvePoint]) -> std::fmt::Result {
     let head =
         ["cut", "part with ghosts", "every", "µs a step", "GStencil/s", "exposed", "efficiency"];
     let [cut, held, every, step, speed, exposed, efficiency] = head;
@@ -188,13 +190,13 @@ fn table(text: &mut String, rows: &[Row]) -> std::fmt::Result {
         "  {:>4} {:>5}  {cut:<9} {held:<18} {every:>5} {step:>11} {speed:>10} {exposed:>8} {efficiency:>10}",
         "GPUs", "nodes",
     )?;
-    for Row { cluster, prediction, refused } in rows {
+    for CurvePoint { cluster, prediction, refused } in rows {
         write!(text, "  {:>4} {:>5}  ", cluster.gpus, cluster.nodes)?;
         let Some(of) = prediction else {
             writeln!(text, "{}", refused.as_deref().unwrap_or_default())?;
             continue;
         };
-        let (Way { held, period_steps, times, .. }, cut) = (of.way(), &of.cut);
+        let (GhostExchange { held, period_steps, times, .. }, cut) = (of.way(), &of.cut);
         let every = period_steps.map_or_else(|| "-".to_owned(), |period| period.to_string());
         writeln!(
             text,

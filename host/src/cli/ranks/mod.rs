@@ -7,10 +7,10 @@ mod threads;
 #[cfg(feature = "mpi")]
 mod world;
 
-use super::launch::Launch;
-use super::{Command, Failure, Typed, program as alone, typed};
+use super::launch::ProcessLaunch;
+use super::{Command, Failure, ParsedArguments, program as alone, typed};
 use compute::ranks::engine::Ranks;
-use compute::ranks::{Post, mpi_version};
+use compute::ranks::{Messenger, mpi_version};
 use std::rc::Rc;
 
 /// How this process takes part in what was typed.
@@ -20,9 +20,9 @@ pub enum Role {
     Alone,
     /// It is rank 0, and reaches the others.
     #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "only MPI starts processes"))]
-    First(Rc<dyn Post>),
+    First(Rc<dyn Messenger>),
     /// It is one of several that do not know of each other, since no MPI connects them.
-    Copy(Launch),
+    Copy(ProcessLaunch),
 }
 
 impl Role {
@@ -35,7 +35,7 @@ impl Role {
     }
 
     /// How the other ranks are reached.
-    pub fn post(&self) -> Option<&dyn Post> {
+    pub fn post(&self) -> Option<&dyn Messenger> {
         match self {
             Self::First(post) => Some(&**post),
             Self::Alone | Self::Copy(_) => None,
@@ -64,7 +64,7 @@ impl Role {
     /// to end.
     pub fn name(&self, failure: Failure) -> Failure {
         match failure {
-            Failure::Interrupted { .. } => match self.post().and_then(Post::gone) {
+            Failure::Interrupted { .. } => match self.post().and_then(Messenger::gone) {
                 Some(rank) => problem::Error::Gone { rank }.into(),
                 None => failure,
             },
@@ -79,7 +79,7 @@ fn computes(command: &Command) -> bool {
 }
 
 /// Runs the program as one of several processes; returns its exit code.
-pub fn program(launch: Launch, commit: Option<&str>) -> u8 {
+pub fn program(launch: ProcessLaunch, commit: Option<&str>) -> u8 {
     #[cfg(feature = "mpi")]
     return world::program(launch, commit);
     #[cfg(not(feature = "mpi"))]
@@ -87,15 +87,15 @@ pub fn program(launch: Launch, commit: Option<&str>) -> u8 {
 }
 
 /// Where no MPI connects the processes: only the first one prints.
-fn copy(launch: Launch, commit: Option<&str>) -> u8 {
+fn copy(launch: ProcessLaunch, commit: Option<&str>) -> u8 {
     if launch.is_first() {
         return alone(commit, &Role::Copy(launch));
     }
     match typed(false) {
-        Ok(Typed::Command(command, _)) => {
+        Ok(ParsedArguments::Command(command, _)) => {
             Role::Copy(launch).allows(&command).err().map_or(0, |failure| failure.exit_code())
         }
-        Ok(Typed::Done(code)) => code,
+        Ok(ParsedArguments::Done(code)) => code,
         Err(failure) => failure.exit_code(),
     }
 }

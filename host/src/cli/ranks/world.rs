@@ -2,11 +2,11 @@
 //! Ranks that MPI connects: what they tell each other at the start and at the end.
 
 use super::{Role, threads};
-use crate::cli::launch::Launch;
+use crate::cli::launch::ProcessLaunch;
 use crate::cli::{Failure, interrupt, program as typed, say};
 use compute::plan;
-use compute::ranks::mpi::{Mpi, Next};
-use compute::ranks::{Kind, Post, member};
+use compute::ranks::mpi::{Mpi, RankCommand};
+use compute::ranks::{MessageKind, Messenger, member};
 use problem::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,7 +50,7 @@ fn line(arguments: &[String]) -> String {
 }
 
 /// Runs the program as the rank that MPI makes of this process; returns the exit code of all ranks.
-pub fn program(launch: Launch, commit: Option<&str>) -> u8 {
+pub fn program(launch: ProcessLaunch, commit: Option<&str>) -> u8 {
     let mpi = Rc::new(Mpi::start(|error| say(&error.into())));
     if mpi.ranks() == 1 {
         mpi.end(0);
@@ -67,7 +67,7 @@ pub fn program(launch: Launch, commit: Option<&str>) -> u8 {
 
 /// Rank 0: does what was typed, once all ranks are known to be the same.
 fn first(mpi: &Rc<Mpi>, commit: Option<&str>) -> u8 {
-    let post: Rc<dyn Post> = mpi.clone();
+    let post: Rc<dyn Messenger> = mpi.clone();
     let run = || match agree(mpi, &Hello::own(commit)) {
         Ok(()) => typed(commit, &Role::First(post)),
         Err(error) => say(&error.into()),
@@ -92,16 +92,16 @@ fn write(hello: &Hello) -> Vec<u8> {
 fn other(mpi: &Rc<Mpi>, commit: Option<&str>) -> u8 {
     // Rank 0 decides what becomes of them.
     interrupt::ignore();
-    let post: Rc<dyn Post> = mpi.clone();
+    let post: Rc<dyn Messenger> = mpi.clone();
     let mut next = mpi.gather(write(&Hello::own(commit))).and_then(|_| mpi.next());
     let mut failed = false;
     loop {
         match next {
-            Ok(Next::End(code)) => return code,
+            Ok(RankCommand::End(code)) => return code,
             // Rank 0 knows that it failed, or will know.
-            Ok(Next::Work) if failed => drop(mpi.receive(0, Kind::Command)),
-            Ok(Next::Work) => {
-                let make = |message: &[u8], post: &Rc<dyn Post>| {
+            Ok(RankCommand::Work) if failed => drop(mpi.receive(0, MessageKind::Command)),
+            Ok(RankCommand::Work) => {
+                let make = |message: &[u8], post: &Rc<dyn Messenger>| {
                     systems::ranks::member(message, post, plan::abilities_of)
                 };
                 failed = member::serve(&post, &make).is_err();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What to do where rounding took the digits of a result.
 
-use compute::report::{Keeps, Lost};
+use compute::report::{MorePrecise, RoundingLoss};
 use problem::check::rounded::RoundedCoefficient;
 
 /// The warning.
 #[must_use]
-pub fn of_lost_digits(lost: &Lost) -> String {
-    let Lost { part, keeps } = lost;
+pub fn of_lost_digits(lost: &RoundingLoss) -> String {
+    let RoundingLoss { part, keeps } = lost;
     let remedy = match keeps {
-        Some(Keeps::Type(dtype)) => format!("--dtype {dtype} keeps more of them"),
-        Some(Keeps::Steps) => {
+        Some(MorePrecise::Type(dtype)) => format!("--dtype {dtype} keeps more of them"),
+        Some(MorePrecise::Steps) => {
             "--engine cpu or cuda takes one step after the other, and keeps more of them".into()
         }
         None => "no element type keeps more of them; take fewer steps".into(),
@@ -36,11 +36,12 @@ mod tests {
 
     #[test]
     fn what_keeps_more_digits_is_an_option() {
-        let text = |keeps| of_lost_digits(&Lost { part: "55.0 % of the values".into(), keeps });
+        let text =
+            |keeps| of_lost_digits(&RoundingLoss { part: "55.0 % of the values".into(), keeps });
         let told = "rounding took the digits of the result, up to 55.0 % of the values; --dtype f32 keeps more of them";
-        assert_eq!(text(Some(Keeps::Type(Dtype::F32))), told);
+        assert_eq!(text(Some(MorePrecise::Type(Dtype::F32))), told);
         assert!(
-            text(Some(Keeps::Steps))
+            text(Some(MorePrecise::Steps))
                 .contains("; --engine cpu or cuda takes one step after the other")
         );
         assert!(text(None).ends_with("; no element type keeps more of them; take fewer steps"));

@@ -2,7 +2,7 @@
 //! Remedies of the library's errors.
 
 use super::boundary;
-use problem::error::{Asked, During};
+use problem::error::{InterruptedWork, UnsupportedRequest};
 use problem::{Error, ErrorKind, Holder};
 use std::io;
 use transform::StencilError;
@@ -118,14 +118,14 @@ pub fn of_error(error: &Error) -> String {
                  fewer bytes; `--engine cpu` needs none of it"
                     .into()
             }
-            Error::Asked { asked: Asked::Depths, .. } => {
+            Error::Asked { asked: UnsupportedRequest::Depths, .. } => {
             "leave out --fuse and --chain; `--engine auto` takes an engine that can, if there is one"
                 .into()
         }
-        Error::Asked { asked: Asked::Jump, .. } => {
+        Error::Asked { asked: UnsupportedRequest::Jump, .. } => {
             "leave out --jump, or take `--engine fft`".into()
         }
-        Error::Asked { asked: Asked::Family, .. } => {
+        Error::Asked { asked: UnsupportedRequest::Family, .. } => {
             "leave out --kernel; `--engine auto` takes an engine that can, if there is one".into()
         }
         Error::Unsupported { .. } => "`--engine auto` takes an engine that can".into(),
@@ -231,14 +231,14 @@ pub fn of_stale_speeds(why: &str) -> String {
 }
 
 /// What is left where somebody asked for an end.
-pub fn of_end(during: During) -> &'static str {
+pub fn of_end(during: InterruptedWork) -> &'static str {
     match during {
-        During::Computing => "nothing was written; existing files are as they were",
-        During::Verifying => {
+        InterruptedWork::Computing => "nothing was written; existing files are as they were",
+        InterruptedWork::Verifying => {
             "the result is complete, and was written if --output asks for it, but nobody checked \
              it; `--verify sample` takes about a second, `--verify off` none"
         }
-        During::Measuring => {
+        InterruptedWork::Measuring => {
             "the result is complete and verified as the report says; its time is that of the run \
              itself, as with `--time off`"
         }

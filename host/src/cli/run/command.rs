@@ -9,7 +9,7 @@ use crate::cli::task::{Surroundings, Task};
 use crate::cli::watching::Watching;
 use crate::cli::{Failure, warn};
 use compute::ranks::engine::Ranks;
-use files::io::checkpoint::Problem;
+use files::io::checkpoint::CheckpointProblem;
 use problem::control::Stop;
 
 /// A computation with its options.
@@ -31,7 +31,7 @@ impl Command<'_> {
         let args = self.0;
         let Task { problem, fields, units, receivers, totals, warnings, seed, read, .. } = task;
         let (done, by, compute) = (task.done, task.by, task.compute);
-        let Problem { shape, dtype, steps, .. } = problem;
+        let CheckpointProblem { shape, dtype, steps, .. } = problem;
         let outputs =
             args.files.outputs(shape, dtype.stored(), &fields, units, steps, &mut files)?;
         let records = files.writes("--receivers", args.receivers.as_deref())?;
@@ -45,9 +45,14 @@ impl Command<'_> {
         let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;
         let control = control(stop, args.quiet);
         let mut completed = compute(Surroundings { sharing, control }, &mut watching)?;
-        let told =
-            finish::Told { quiet: args.quiet, seed, read, receivers: &receivers, totals: &totals };
-        let written = finish::Written { outputs: outputs.as_ref(), records, series, json };
+        let told = finish::FinishOptions {
+            quiet: args.quiet,
+            seed,
+            read,
+            receivers: &receivers,
+            totals: &totals,
+        };
+        let written = finish::WrittenFiles { outputs: outputs.as_ref(), records, series, json };
         Ok(finish::finish(&args.files, told, &mut *completed, written, watching)?)
     }
 }

@@ -7,7 +7,7 @@ use super::{RunArgs, meant, of_system, run_system};
 use crate::cli::computation_args::ComputationArgs;
 use crate::cli::files::CommandFiles;
 use crate::cli::options::OnlyOfSums;
-use crate::cli::sweep::Sweep;
+use crate::cli::sweep::ParameterSweep;
 use crate::cli::{Failure, held, print, print_bytes, system, warn};
 use compute::plan::{choose, choose_whole};
 use compute::ranks::engine::Ranks;
@@ -15,7 +15,7 @@ use compute::run::Time;
 use problem::Job;
 use problem::control::Stop;
 use systems::System;
-use systems::batch::{self, Batch, Seat};
+use systems::batch::{self, Batch, BatchSeat};
 use systems::plan::Request;
 
 /// A value as it is written, and the options of its run.
@@ -35,7 +35,7 @@ struct Runs<'a> {
 /// # Errors
 /// The failure of the first run that fails; those after it are left out, but for those beside it.
 pub fn run(
-    sweep: &Sweep,
+    sweep: &ParameterSweep,
     (args, path): (&RunArgs, &Path),
     only: Option<OnlyOfSums>,
     processes: Option<Ranks>,
@@ -182,7 +182,7 @@ impl Runs<'_> {
         &self,
         computation: &ComputationArgs,
         system: &System,
-        seat: Seat,
+        seat: BatchSeat,
     ) -> Result<(), Failure> {
         let mut files = CommandFiles::default();
         files.reads("the system", Some(self.path))?;

@@ -15,7 +15,7 @@ use files::io::Output;
 use problem::Error;
 
 /// What is told, and what a report says of where values came from.
-pub struct Told<'a> {
+pub struct FinishOptions<'a> {
     /// Whether nothing is printed but warnings.
     pub quiet: bool,
     /// Of random ones.
@@ -29,7 +29,7 @@ pub struct Told<'a> {
 }
 
 /// What is written.
-pub struct Written<'a> {
+pub struct WrittenFiles<'a> {
     /// Files of fields.
     pub outputs: Option<&'a Outputs>,
     /// What receivers recorded.
@@ -44,9 +44,9 @@ pub struct Written<'a> {
 /// others.
 pub fn finish(
     args: &FileArgs,
-    told: Told,
+    told: FinishOptions,
     completed: &mut dyn Completed,
-    written: Written,
+    written: WrittenFiles,
     mut watching: Watching,
 ) -> Result<(), Error> {
     let step = completed.step();

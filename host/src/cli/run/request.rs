@@ -6,14 +6,14 @@ use crate::cli::Failure;
 use crate::cli::computation_args::ComputationArgs;
 use crate::cli::file_args::FileArgs;
 use crate::cli::input::check_file;
-use crate::cli::resumed::Resumed;
+use crate::cli::resumed::ResumedRun;
 use crate::cli::start::StartFrom;
 use compute::engine::EngineRequest;
 use compute::run::{InputMemory, Options, Run, checked};
 use files::io::npy::ArrayFile;
 use files::io::read::{self, Read};
 use files::io::{StartSource, absolute};
-use problem::observe::By;
+use problem::observe::ComputedBy;
 use problem::{Boundary, Dtype, Error, ErrorKind, Job, Shape};
 
 /// The element type of a run without an input that asks for none: f16 for a run of which only the speed is left, f32
@@ -28,7 +28,7 @@ fn default_dtype(args: &RunArgs) -> Dtype {
 /// What is to be computed, and from what; `shared` among ranks or not.
 pub fn request(
     args: &RunArgs,
-    resumed: Option<&mut Resumed>,
+    resumed: Option<&mut ResumedRun>,
     shared: bool,
 ) -> Result<(Job, StartFrom), Failure> {
     let ComputationArgs { size, dtype, steps, chain, jump, input, .. } = &args.computation;
@@ -79,7 +79,12 @@ pub fn request(
 
 /// Plans a job; one that goes on from a checkpoint on the engine that began it, if that is here and no other one is
 /// asked for.
-pub fn plan(job: Job, options: Options, start: InputMemory, by: Option<&By>) -> Result<Run, Error> {
+pub fn plan(
+    job: Job,
+    options: Options,
+    start: InputMemory,
+    by: Option<&ComputedBy>,
+) -> Result<Run, Error> {
     let began = by.and_then(|by| by.engine.parse::<EngineRequest>().ok());
     let Some(engine) = began.filter(|_| options.engine == EngineRequest::Auto) else {
         return Run::plan(job, options, start);

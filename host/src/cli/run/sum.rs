@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 use super::request;
 use crate::cli::computation_args::ComputationArgs;
 use crate::cli::files::CommandFiles;
-use crate::cli::resumed::Resumed;
+use crate::cli::resumed::ResumedRun;
 use crate::cli::start::StartFrom;
 use crate::cli::system;
 use crate::cli::task::{Compute, Task};
 use crate::cli::{Failure, input, remedy, warn};
 use compute::run::{Options, checked};
-use files::io::checkpoint::Problem;
-use files::record::{Every, Units};
+use files::io::checkpoint::CheckpointProblem;
+use files::record::{CheckpointInterval, Units};
 use problem::Job;
 use problem::control::Control;
-use problem::observe::By;
+use problem::observe::ComputedBy;
 use systems::System;
 
 /// A sum, and what is said of it.
-pub struct Sum {
+pub struct SumRun {
     pub job: Job,
     /// From what.
     pub given: StartFrom,
     /// What checkpoints say of it.
-    pub problem: Problem,
+    pub problem: CheckpointProblem,
     /// The name of the field in files.
     pub field: String,
     pub units: Units,
@@ -38,10 +38,10 @@ pub struct Sum {
     pub read: [Option<PathBuf>; 2],
     /// Steps that an earlier run took, and by what.
     pub done: usize,
-    pub by: Option<By>,
+    pub by: Option<ComputedBy>,
 }
 
-impl Sum {
+impl SumRun {
     /// The task to compute it, by ranks that share the grid or not.
     ///
     /// # Errors
@@ -100,9 +100,9 @@ impl Sum {
         files.reads("--input", from)?;
         let job = checked(job)?;
         let problem = system.checkpointed();
-        let mut resumed = Resumed::of(&problem, &args.files, files, shared)?;
-        let done = resumed.as_ref().map_or(0, Resumed::steps);
-        let by = resumed.as_ref().map(Resumed::by);
+        let mut resumed = ResumedRun::of(&problem, &args.files, files, shared)?;
+        let done = resumed.as_ref().map_or(0, ResumedRun::steps);
+        let by = resumed.as_ref().map(ResumedRun::by);
         let given = match (&mut resumed, from) {
             (Some(resumed), _) => resumed.start(),
             (None, Some(path)) => StartFrom::Grid(input::of_system(path, job.shape, job.dtype)?),
@@ -129,7 +129,7 @@ fn options(args: &ComputationArgs, control: Control) -> Options {
     // Whoever looks at every step asks for single ones.
     let looks = [files.every, files.check_finite, files.until.as_ref().map(|until| until.every)];
     let kept = match files.checkpoint_every {
-        Some(Every::Steps(steps)) => Some(steps),
+        Some(CheckpointInterval::Steps(steps)) => Some(steps),
         _ => None,
     };
     let portion = looks.into_iter().chain([kept]).flatten().min();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every kernel of temporal blocking in 3D.
 
-use super::{Launch, march};
+use super::{VolumeLaunch, march};
 use crate::element::{Bf16, Element, F16, F32, F64};
 use crate::temporal::step::{BOX, MIRRORED, STAR};
 use crate::temporal::words;
@@ -28,7 +28,7 @@ macro_rules! kernels {
             pub unsafe fn $name(
                 input: *const u8,
                 output: *mut u8,
-                launch: Launch<$real, { (2 * $radius + 1) * (2 * $radius + 1) * (2 * $radius + 1) }>,
+                launch: VolumeLaunch<$real, { (2 * $radius + 1) * (2 * $radius + 1) * (2 * $radius + 1) }>,
             ) {
                 // SAFETY: the launch is as this function's contract says.
                 unsafe {
@@ -64,7 +64,7 @@ macro_rules! kernels {
             real_bytes: <$real as Real>::BYTES,
             call: |input, output, tiles, weights| {
                 let weights = core::array::from_fn(|index| weights[index] as $real);
-                Box::new(Entry::of::<$name>().with((input, output, Launch { tiles, weights })))
+                Box::new(Entry::of::<$name>().with((input, output, VolumeLaunch { tiles, weights })))
             },
         },)*];
     };

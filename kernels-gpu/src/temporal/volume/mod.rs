@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several time steps of a 3D stencil in one pass: a block runs through the planes of a tile of rows and columns.
 //!
-//! A thread has some rows and columns of every plane ([`super::slab`]). Neighbours in z are sums in registers, those in
-//! x come from the lanes on either side, those in y from the thread's own rows or, through shared memory, from the
-//! warps above and below, one barrier for a plane of every step. Tiles overlap by what all steps reach, because their
+//! A thread has some rows and columns of every plane ([`super::slab`]). Neighbours in z are sums in registers, those
+//! in x come from the lanes on either side. Neighbours in y come from the thread's own rows or, through shared
+//! memory, from the warps above and below. There is one barrier for a plane of every step. Tiles overlap by what all
+//! steps reach, because their
 //! outermost rows and columns lack neighbours.
 //!
 //! **Zeros around the grid**, in every step: beyond the first and the last column of the grid a lane takes zeros for
@@ -31,7 +32,7 @@ pub use kernels::{KERNELS, Kernel};
 /// What a launch computes. `V` is the type of sums, `N` the number of weights.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
-pub struct Launch<V, const N: usize> {
+pub struct VolumeLaunch<V, const N: usize> {
     /// Where it does so.
     pub tiles: Tiles,
     /// The dense stencil in C order.
@@ -95,7 +96,7 @@ unsafe fn march<
 >(
     input: *const E::Stored,
     output: *mut E::Stored,
-    launch: &Launch<E::Real, N>,
+    launch: &VolumeLaunch<E::Real, N>,
 ) {
     const { assert!(WORDS == words(VECTOR, E::BYTES) && WORDS.is_multiple_of(4), "16 bytes") };
     const { assert!(ROWS >= RADIUS, "neighbours are those of the next warp") };

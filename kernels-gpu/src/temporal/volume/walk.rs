@@ -2,12 +2,12 @@
 //! A block's way through the planes of a tile: a warp has some rows of it, and shows its outermost ones to the warps
 //! above and below.
 
-use super::{Launch, Tiles};
+use super::{Tiles, VolumeLaunch};
 use crate::boundary::Range;
 use crate::element::{Element, Real};
 use crate::fault::{Fault, planted};
 use crate::fetch::{Fetch, Slots};
-use crate::temporal::slab::{Beside, Rows, Slab};
+use crate::temporal::slab::{NeighbourRows, Slab, ThreadRows};
 use crate::temporal::step::{Ends, STAR};
 use crate::temporal::{load, store};
 use crate::unroll::unroll;
@@ -37,7 +37,7 @@ pub(super) struct Walk<
     const WORDS: usize,
     const N: usize,
 > {
-    pub(super) launch: &'a Launch<E::Real, N>,
+    pub(super) launch: &'a VolumeLaunch<E::Real, N>,
     pub(super) fetch: Fetch,
     /// Rows that warps show each other: of two rounds, of all steps, of all warps.
     pub(super) edges: Shared,
@@ -103,7 +103,7 @@ impl<
 
     /// Sets planes beyond the grid to zero.
     #[inline(always)]
-    fn end(&self, plane: &mut Rows<E::Real, ROWS, VECTOR>, z: i32) {
+    fn end(&self, plane: &mut ThreadRows<E::Real, ROWS, VECTOR>, z: i32) {
         let is_beyond = z < 0 || z >= self.launch.tiles.extents[0];
         if is_beyond && !planted(Fault::RowsBeyond) {
             *plane = [[E::Real::ZERO; VECTOR]; ROWS];
@@ -169,9 +169,9 @@ impl<
     /// They have been shown, and a barrier has come since.
     #[inline(always)]
     #[track_caller]
-    unsafe fn beside(&self, step: usize) -> Beside<E::Real, RADIUS, VECTOR> {
+    unsafe fn beside(&self, step: usize) -> NeighbourRows<E::Real, RADIUS, VECTOR> {
         let rows = [[E::Real::ZERO; VECTOR]; RADIUS];
-        let mut beside = Beside { above: rows, below: rows, ends: self.ends };
+        let mut beside = NeighbourRows { above: rows, below: rows, ends: self.ends };
         for row in 0..RADIUS {
             let (mut above, mut below) = (self.zeros(row), self.zeros(row));
             if self.warp > 0 {
@@ -279,7 +279,7 @@ impl<
     /// Stores a plane of outputs.
     #[inline(always)]
     #[track_caller]
-    unsafe fn store(&mut self, mut rows: Rows<E::Real, ROWS, VECTOR>) {
+    unsafe fn store(&mut self, mut rows: ThreadRows<E::Real, ROWS, VECTOR>) {
         // SAFETY: as the caller promises: outputs that no other thread has.
         unsafe {
             for value in rows.as_flattened_mut() {

@@ -27,7 +27,7 @@ use patches::CHOICES;
 
 /// What to compare.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct SamplePlan {
     /// After all steps, from the input on; regions may overlap. None, if that takes too long.
     pub whole: Vec<Region>,
     /// A few steps at a time, in order.
@@ -55,7 +55,7 @@ pub fn sample_bytes(job: &Job) -> u128 {
 /// Decides what to compare; `full` says whether that is every point after all steps, of which the caller
 /// knows that there is memory for it.
 #[must_use]
-pub fn plan(job: &Job, full: bool, facts: &Facts) -> Plan {
+pub fn plan(job: &Job, full: bool, facts: &Facts) -> SamplePlan {
     let whole = match (full, facts.keeps_input) {
         (true, _) => slabs::slabs(job, facts.most_bytes),
         (false, true) => sample(job, facts),
@@ -72,7 +72,7 @@ pub fn plan(job: &Job, full: bool, facts: &Facts) -> Plan {
     } else {
         Vec::new()
     };
-    Plan { whole, spans }
+    SamplePlan { whole, spans }
 }
 
 /// Whether rounding can explain any difference after all steps: what it causes grows by Σ|w| in each.
@@ -141,7 +141,7 @@ mod tests {
     }
 
     /// What is compared without a request.
-    fn auto(job: &Job, facts: &Facts) -> Plan {
+    fn auto(job: &Job, facts: &Facts) -> SamplePlan {
         plan(job, wants_full(job, None), facts)
     }
 
@@ -149,7 +149,7 @@ mod tests {
     fn small_runs_are_compared_at_every_point() {
         let job = job("1000x1000", 10);
         let whole = vec![Region::whole(job.shape)];
-        assert_eq!(auto(&job, &facts(1)), Plan { whole, spans: vec![] });
+        assert_eq!(auto(&job, &facts(1)), SamplePlan { whole, spans: vec![] });
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         for steps in [0, 1, 100, 3000, 1_000_000_000] {
             for launch in [1, 12] {
                 let job = job("10240x10240", steps);
-                let Plan { whole, spans } = plan(&job, false, &facts(launch));
+                let SamplePlan { whole, spans } = plan(&job, false, &facts(launch));
                 assert!(affordable(&job, &whole, steps, BUDGET), "{steps}");
                 assert_eq!(whole.is_empty(), steps > 1000, "{steps}");
                 let of_spans = spans

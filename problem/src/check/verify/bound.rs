@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far rounding can take a result from the exact one.
 //!
-//! Let `x_k` be the exact grid after `k` steps, `y_k` the computed one, `e_k ≥ max|y_k − x_k|`,
-//! `M_k = max|x_k|`, `W = Σ|w|`, `dW = Σ|w − ŵ|` for the rounded weights `ŵ`, and `g = nu/(1 − nu)`
-//! for `n` neighbours and unit roundoff `u` of the sums. The sum before it is stored, `z`, obeys
+//! Let `x_k` be the exact grid after `k` steps, `y_k` the computed one, `e_k ≥ max|y_k − x_k|` and
+//! `M_k = max|x_k|`. Let `W = Σ|w|`, `dW = Σ|w − ŵ|` for the rounded weights `ŵ`, and `g = nu/(1 −
+//! nu)` for `n` neighbours and unit roundoff `u` of the sums. The sum before it is stored, `z`,
+//! obeys
 //! ```text
 //! |z − x_{k+1}| ≤ W e_k + (dW + g (W + dW)) (M_k + e_k) + n tiny_sum  =: d
 //! ```
@@ -23,7 +24,7 @@
 
 use transform::{Stencil, split};
 
-use crate::arithmetic::{Factor, Sum};
+use crate::arithmetic::{FactorRounding, SumPrecision};
 use crate::{Arithmetic, Dtype, Job, Jumped};
 
 /// How values are rounded on their way from one step to the next.
@@ -57,15 +58,17 @@ impl Rounding {
             Dtype::F64 => (two(-53), two(-1074)),
         };
         let (factor, tiny_factor) = match arithmetic.factor {
-            Factor::Stored => (0.0, 0.0),
-            Factor::Tf32 => (two(-11), 0.0),
-            Factor::Split => (split::LEFT_OUT, two(-133)),
+            FactorRounding::Stored => (0.0, 0.0),
+            FactorRounding::Tf32 => (two(-11), 0.0),
+            FactorRounding::Split => (split::LEFT_OUT, two(-133)),
         };
         let (sum, tiny_sum) = match arithmetic.sum {
             // What is cut off is up to twice what is rounded.
-            Sum::CutF32 => (two(-23), two(-150)),
-            Sum::F32 => (two(-24), two(-150)),
-            Sum::F64 | Sum::Spectral | Sum::SpectralF32 => (two(-53), two(-1074)),
+            SumPrecision::CutF32 => (two(-23), two(-150)),
+            SumPrecision::F32 => (two(-24), two(-150)),
+            SumPrecision::F64 | SumPrecision::Spectral | SumPrecision::SpectralF32 => {
+                (two(-53), two(-1074))
+            }
         };
         Self { stored, tiny, factor, tiny_factor, sum, tiny_sum }
     }

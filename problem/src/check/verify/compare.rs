@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bound::Bound;
-use super::outcome::{MOST, Outcome};
+use super::outcome::{ComparisonOutcome, MOST};
 use crate::check::reference;
 use crate::region::{Region, distinct_points};
 use crate::values::Element;
@@ -96,11 +96,11 @@ impl Comparison {
 
     /// What it shows.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> ComparisonOutcome {
         match self.holds() {
-            false => Outcome::Wrong,
-            true if self.part() > MOST => Outcome::DigitsLost,
-            true => Outcome::Verified,
+            false => ComparisonOutcome::Wrong,
+            true if self.part() > MOST => ComparisonOutcome::DigitsLost,
+            true => ComparisonOutcome::Verified,
         }
     }
 
@@ -115,7 +115,7 @@ impl Comparison {
 }
 
 /// A comparison over some steps, region by region.
-pub struct Comparing<'a> {
+pub struct RunningComparison<'a> {
     job: &'a Job,
     bound: Bound,
     from_step: usize,
@@ -132,7 +132,7 @@ pub struct Comparing<'a> {
     off: f64,
 }
 
-impl<'a> Comparing<'a> {
+impl<'a> RunningComparison<'a> {
     /// Of the grid after `to_step` steps, from that after `from_step`.
     #[must_use]
     pub fn new(job: &'a Job, arithmetic: Arithmetic, from_step: usize, to_step: usize) -> Self {
@@ -284,7 +284,7 @@ mod tests {
         let job = Job::new(stencil, "20x30".parse().unwrap(), Dtype::F64, 3);
         let input = Grid::random(job.shape, Dtype::F64, 5).unwrap();
         let arithmetic = Arithmetic::on_cores(Dtype::F64);
-        let mut comparing = Comparing::new(&job, arithmetic, 0, 3);
+        let mut comparing = RunningComparison::new(&job, arithmetic, 0, 3);
         for region in Region::whole(job.shape).cut(1, 7) {
             let from = reference::before(region, 3, &job);
             let read =
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    fn outcome(change: impl Fn(&mut Comparison)) -> Outcome {
+    fn outcome(change: impl Fn(&mut Comparison)) -> ComparisonOutcome {
         let mut of = compare(|_| {});
         (of.max_abs_err, of.rel_l2_err, of.bound, of.largest) = (0.009, 0.009, 10.0, 1.0);
         assert!(of.whole && of.floor == 0.0, "{of:?}");
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn digits_are_lost_from_a_hundredth_of_the_values_on_in_either_norm() {
-        use Outcome::{DigitsLost, Verified, Wrong};
+        use ComparisonOutcome::{DigitsLost, Verified, Wrong};
         assert_eq!(outcome(|_| {}), Verified);
         assert_eq!(outcome(|of| of.max_abs_err = 0.011), DigitsLost);
         assert_eq!(outcome(|of| of.rel_l2_err = 0.011), DigitsLost);
@@ -358,7 +358,7 @@ mod tests {
         let stencil = catalogue::find("box2d1r").unwrap();
         for (dtype, tiny) in [(Dtype::F16, 2f64.powi(-25)), (Dtype::F32, 2f64.powi(-150))] {
             let job = Job::new(stencil.clone(), "20x30".parse().unwrap(), dtype, 4);
-            let mut comparing = Comparing::new(&job, Arithmetic::on_cores(dtype), 0, 4);
+            let mut comparing = RunningComparison::new(&job, Arithmetic::on_cores(dtype), 0, 4);
             let region = Region::whole(job.shape).cut(1, 7).next().unwrap();
             let values = vec![tiny / 4.0; region.points()];
             let zero = with_dtype!(dtype, T => T::wrap(vec![T::default(); values.len()]));

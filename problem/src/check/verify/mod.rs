@@ -5,7 +5,7 @@
 //! A run of many steps is compared in two ways: after all its steps with the reference from the input
 //! on, as far as that can be afforded; and a few steps at a time, early, late and in between, with the
 //! reference from the run's own grid on. The first covers the run as a whole, but what rounding can
-//! cause grows with the steps; the second is strict. What rounding explains may still be worthless: [`Outcome`].
+//! cause grows with the steps; the second is strict. What rounding explains may still be worthless: [`ComparisonOutcome`].
 
 use serde::Serialize;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -14,8 +14,8 @@ mod bound;
 mod compare;
 mod outcome;
 
-pub use compare::{Comparing, Comparison, StepDigits};
-pub use outcome::{MOST, Outcome, share};
+pub use compare::{Comparison, RunningComparison, StepDigits};
+pub use outcome::{ComparisonOutcome, MOST, share};
 
 use crate::check::reference;
 use crate::names::{self, UnknownName};
@@ -75,14 +75,15 @@ impl Verdict {
 
     /// What they show together: the worst of what each does; none without any.
     #[must_use]
-    pub fn outcome(&self) -> Option<Outcome> {
+    pub fn outcome(&self) -> Option<ComparisonOutcome> {
         self.comparisons.iter().map(Comparison::outcome).max()
     }
 
     /// Of the comparisons after which digits are lost that in which most of the values is.
     #[must_use]
     pub fn lost(&self) -> Option<&Comparison> {
-        let lost = self.comparisons.iter().filter(|one| one.outcome() == Outcome::DigitsLost);
+        let lost =
+            self.comparisons.iter().filter(|one| one.outcome() == ComparisonOutcome::DigitsLost);
         lost.max_by(|a, b| a.part().total_cmp(&b.part()))
     }
 
@@ -123,7 +124,7 @@ pub fn whole(
     output: &Grid,
 ) -> Result<Comparison, Error> {
     let whole = Region::whole(job.shape);
-    let mut comparing = Comparing::new(job, arithmetic, 0, job.steps).by(jumped);
+    let mut comparing = RunningComparison::new(job, arithmetic, 0, job.steps).by(jumped);
     let before = reference::gather(job.shape, whole, |region| Ok(input.read(region)))?;
     comparing.region(whole, before, &output.values, || Ok(()))?;
     Ok(comparing.finish())

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// What comparisons show of a result, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Outcome {
+pub enum ComparisonOutcome {
     /// Rounding explains every difference, and took no more than 1 % of the values.
     #[serde(rename = "verified")]
     Verified,
@@ -40,6 +40,9 @@ mod tests {
         assert_eq!(share(0.0123), "1.2 % of the values");
         assert_eq!(share(184.0), "1.840e2 times the values");
         assert_eq!(share(f64::INFINITY), "all there is");
-        assert!(Outcome::Verified < Outcome::DigitsLost && Outcome::DigitsLost < Outcome::Wrong);
+        assert!(
+            ComparisonOutcome::Verified < ComparisonOutcome::DigitsLost
+                && ComparisonOutcome::DigitsLost < ComparisonOutcome::Wrong
+        );
     }
 }

@@ -5,7 +5,7 @@ use super::{Check, Purpose, Scope};
 use crate::error::Mistake;
 use crate::expression::function::Type;
 use crate::expression::node::Node;
-use crate::expression::parse::{Kind, Syntax, parse};
+use crate::expression::parse::{Syntax, SyntaxKind, parse};
 use crate::near::near;
 use crate::text::Text;
 
@@ -20,7 +20,7 @@ impl Scope {
     pub fn work(&self, text: &Text) -> Result<Node, Mistake> {
         let syntax = parse(text)?;
         self.begin(text, Purpose::Next, |check| match &syntax.kind {
-            Kind::Call(name, arguments) if name == SOLVE && !self.has(SOLVE) => {
+            SyntaxKind::Call(name, arguments) if name == SOLVE && !self.has(SOLVE) => {
                 check.solve(arguments, &syntax)
             }
             _ => check.typed(&syntax, Type::Number),
@@ -34,7 +34,7 @@ impl Check<'_> {
         let [stencil, right] = [&arguments[0], &arguments[1]];
         let stencils = &self.scope.stencils;
         let number = match &stencil.kind {
-            Kind::Name(name) => {
+            SyntaxKind::Name(name) => {
                 stencils.iter().position(|known| known == name).ok_or_else(|| {
                     let wrong = self.wrong(stencil, format!("there is no stencil '{name}'"));
                     match near(name, stencils.iter().map(|known| (known.as_str(), known.as_str())))

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Making;
+use super::AdjointBuilder;
 use crate::adjoint::{AtSource, Misfit};
 use crate::description::{Description, Table, TableText};
 use crate::expression::Array;
@@ -12,7 +12,7 @@ use crate::parts::Recorded;
 use crate::text::Text;
 use problem::Error;
 
-impl Making<'_> {
+impl AdjointBuilder<'_> {
     /// Where receivers were the adjoint has sources.
     pub(super) fn sources(
         &self,

@@ -6,7 +6,7 @@
 //! with the same weights at both sides those whose matrix is symmetric; but for a mirror image about the last point, which counts half
 //! then: with D = diag(½, 1, …, 1, ½) along that axis D A is symmetric, so that A⁻ᵀ = D A⁻¹ D⁻¹.
 
-use super::{Handed, Own, Reverse, is_at};
+use super::{AdjointWorkField, Contribution, Reverse, is_at};
 use crate::adjoint::algebra::{choose, number, times};
 use crate::adjoint::fold::Offset;
 use crate::expression::{Array, Node};
@@ -18,7 +18,7 @@ impl Reverse<'_> {
         &mut self,
         solution: Array,
         (of, adjoint): (usize, &Node),
-    ) -> Result<Handed, String> {
+    ) -> Result<Contribution, String> {
         let taps = self.stencils[of].taps().iter();
         let opposite: Vec<(Offset, f64)> =
             taps.map(|tap| (tap.offset.map(|at| -at), tap.weight)).collect();
@@ -40,8 +40,8 @@ impl Reverse<'_> {
         let right = times(doubles, adjoint.clone());
         let value = Some(Node::Solve(transposed, Box::new(right)));
         let periodic = self.periodic_of(solution);
-        let own = Own { name: "solved".into(), value, periodic, sides: Some(sides) };
+        let own = AdjointWorkField { name: "solved".into(), value, periodic, sides: Some(sides) };
         let own = self.array(own);
-        Ok(Handed { value: times(halves, Node::Read(own)), path: None })
+        Ok(Contribution { value: times(halves, Node::Read(own)), path: None })
     }
 }

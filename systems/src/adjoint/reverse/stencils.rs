@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Handed, Only, Own, Path, Reverse, is_at};
+use super::{AdjointWorkField, Contribution, Reverse, ScaledTranspose, StencilPath, is_at};
 use crate::adjoint::algebra::{call, choose, number, split, stencil, times};
 use crate::adjoint::fold::{self, Offset};
 use crate::expression::{Array, Function, Node};
@@ -34,8 +34,8 @@ impl Reverse<'_> {
         &mut self,
         of: usize,
         to: &Node,
-        handed: &Handed,
-    ) -> Result<Handed, String> {
+        handed: &Contribution,
+    ) -> Result<Contribution, String> {
         let taps: Vec<(Offset, f64)> =
             self.stencils[of].taps().iter().map(|tap| (tap.offset, tap.weight)).collect();
         let opposite = taps.iter().map(|(at, weight)| (at.map(|at| -at), *weight)).collect();
@@ -63,7 +63,10 @@ impl Reverse<'_> {
                 }
             }
             let taps = all.into_iter().collect();
-            return Ok(Handed { value, path: Some(Path { taps, only: None, ..*path }) });
+            return Ok(Contribution {
+                value,
+                path: Some(StencilPath { taps, only: None, ..*path }),
+            });
         }
         let reach = self.reach(of, to);
         let periodic = self.periodic(to, reach)?;
@@ -75,9 +78,9 @@ impl Reverse<'_> {
             value = where_some(self.stencil(around_each())?, Node::Read(counts), value);
         }
         let offsets = taps.iter().map(|(at, _)| *at).collect();
-        let only = Some(Only { factor, taps, of: around });
-        let path = Path { taps: offsets, only, periodic };
-        Ok(Handed { value, path: Some(path) })
+        let only = Some(ScaledTranspose { factor, taps, of: around });
+        let path = StencilPath { taps: offsets, only, periodic };
+        Ok(Contribution { value, path: Some(path) })
     }
 
     /// Along which axes a stencil of an expression reads others than the point.
@@ -175,14 +178,17 @@ impl Reverse<'_> {
             .position(|own| own.value.as_ref() == Some(&value) && fits(own.periodic));
         match known {
             Some(known) => Array::Work(first + known),
-            None => {
-                self.array(Own { name: name.into(), value: Some(value), periodic, sides: None })
-            }
+            None => self.array(AdjointWorkField {
+                name: name.into(),
+                value: Some(value),
+                periodic,
+                sides: None,
+            }),
         }
     }
 
     /// Notes a part of the adjoint of an array that is read.
-    pub(super) fn read(&mut self, array: Array, handed: &Handed) -> Result<(), String> {
+    pub(super) fn read(&mut self, array: Array, handed: &Contribution) -> Result<(), String> {
         if !self.active.contains(&array) {
             return Ok(());
         }
@@ -196,14 +202,14 @@ impl Reverse<'_> {
     pub(super) fn folded(
         &mut self,
         boundary: &Boundary,
-        Handed { value, path }: &Handed,
+        Contribution { value, path }: &Contribution,
     ) -> Result<Vec<Node>, String> {
         let mut parts = vec![value.clone()];
         if let Some(path) = path {
             let extents = self.system.shape.extents();
             let left_out = path.periodic;
             match &path.only {
-                Some(Only { factor, taps, of }) => {
+                Some(ScaledTranspose { factor, taps, of }) => {
                     for (at, taps) in fold::of_stencil(boundary, extents, taps, left_out) {
                         let own = self.stencil_of(taps, Node::Read(*of))?;
                         parts.push(choose(is_at(at), times(factor.clone(), own), number(0.0)));

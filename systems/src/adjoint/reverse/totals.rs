@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Handed, Own, Reverse, is_at};
+use super::{AdjointWorkField, Contribution, Reverse, is_at};
 use crate::adjoint::algebra::{add, call, choose, is, number, over, stencil, sum, times};
 use crate::adjoint::derivative::{is_exact, pulled_where};
 use crate::expression::{Array, Fold, Function, Node, Reduction};
@@ -77,7 +77,12 @@ impl Reverse<'_> {
         let mut adjoints: BTreeMap<usize, Vec<Node>> = BTreeMap::new();
         for number in self.read_totals() {
             let name = format!("by_total_{number}");
-            let own = self.array(Own { name, value: None, periodic: [false; 3], sides: None });
+            let own = self.array(AdjointWorkField {
+                name,
+                value: None,
+                periodic: [false; 3],
+                sides: None,
+            });
             self.of_totals.insert(number, own);
             let sum = self.own_total(Fold::Sum, Node::Read(own));
             adjoints.entry(number).or_default().push(sum);
@@ -125,7 +130,7 @@ impl Reverse<'_> {
                     adjoints.entry(before).or_default().push(times(adjoint.clone(), sum));
                 }
             }
-            let handed = Handed { value: here(adjoint), path: None };
+            let handed = Contribution { value: here(adjoint), path: None };
             self.usual = [false; 3];
             self.hand(value, handed)?;
         }
@@ -141,14 +146,14 @@ impl Reverse<'_> {
                 let dims = self.system.shape.dims();
                 let at = std::array::from_fn(|axis| (axis >= 3 - dims).then_some(source.at[axis]));
                 let value = choose(is_at(at), adjoint.clone(), number(0.0));
-                self.hand(&source.add, Handed { value, path: None })?;
+                self.hand(&source.add, Contribution { value, path: None })?;
             }
         }
         Ok(())
     }
 
     /// Notes a part of what a point says of a total: it is the same everywhere, also beyond sides.
-    pub(super) fn total(&mut self, number: usize, handed: &Handed) -> Result<(), String> {
+    pub(super) fn total(&mut self, number: usize, handed: &Contribution) -> Result<(), String> {
         let everywhere = Boundary { sides: [[Side::Edge; 2]; 3] };
         let parts = self.folded(&everywhere, handed)?;
         self.by_totals.entry(number).or_default().extend(parts);

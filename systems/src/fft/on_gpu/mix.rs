@@ -14,16 +14,16 @@ use transform::spectral::double::Double;
 
 use super::torus::Torus;
 use crate::fft::torus::Group;
-use compute::device::{Device, Launch, Memory, Order, Plane, Rows};
+use compute::device::{Device, Launch, Memory, MemoryRows, Plane, StartOrder};
 use compute::engine::fft::on_gpu::tables::Columns;
-use compute::engine::fft::on_gpu::transforms::{AllLines, Points, Shift, Transforms};
+use compute::engine::fft::on_gpu::transforms::{AllLines, PointLayout, Shift, Transforms};
 use problem::Error;
 
 /// Bytes of a complex value.
 pub const COMPLEX_BYTES: usize = 16;
 
 /// Jumps on one torus.
-pub struct Mix {
+pub struct CoupledJump {
     pub torus: Torus,
     pub coupled: coupled::Coupled,
     transforms: Transforms<F64>,
@@ -64,7 +64,7 @@ fn word_of(offset: i32) -> u32 {
     if offset < 0 { offset.unsigned_abs() | NEGATIVE } else { offset as u32 }
 }
 
-impl Mix {
+impl CoupledJump {
     /// Of a group of fields with these levels, and sources that are added to some of them.
     ///
     /// # Errors
@@ -176,7 +176,12 @@ impl Mix {
     ) -> Result<(), Error> {
         let (of, spectrum) = (&self.torus.spectra, self.spectrum(spectra, number));
         let (narrow, [z, y, _]) = (self.rows_of(spectrum, work), &of.axes);
-        self.transforms.rows_there(device, Points::of(plane), narrow, Shift::constant(taken))?;
+        self.transforms.rows_there(
+            device,
+            PointLayout::of(plane),
+            narrow,
+            Shift::constant(taken),
+        )?;
         let along = |places, axis, values| {
             self.transforms.along(device, places, axis, values, (THERE, ptr::null()))
         };
@@ -216,7 +221,7 @@ impl Mix {
                 along([narrow, self.beside(narrow), narrow], 1, [y.length, y.points])?;
             }
         }
-        self.transforms.rows_back(device, narrow, Points::of(plane), Shift::constant(taken))
+        self.transforms.rows_back(device, narrow, PointLayout::of(plane), Shift::constant(taken))
     }
 
     /// Where whole columns of planes lie that have images and are cut.
@@ -241,7 +246,7 @@ impl Mix {
         let launch = Coupled { steps: steps as u64, ..self.launch };
         let call = call(&self.coupled, (spectra.as_mut_ptr(), launch));
         // As the kernel's contract demands: tables of this torus, and as many spectra as they are for.
-        let (extents, order) = (self.extents, Order::Overlapping);
+        let (extents, order) = (self.extents, StartOrder::Overlapping);
         device.launch(&Launch { call: &*call, extents, order })
     }
 
@@ -251,7 +256,7 @@ impl Mix {
     /// The device refuses.
     pub fn largest(&self, device: &dyn Device) -> Result<Largest, Error> {
         let mut bytes = vec![0; self.tables.largest.bytes()];
-        device.read(&self.tables.largest, Rows::first(bytes.len()), &mut bytes)?;
+        device.read(&self.tables.largest, MemoryRows::first(bytes.len()), &mut bytes)?;
         let all: Vec<f64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
         let mut largest = self.coupled.largest();
         for of_block in all.chunks(self.launch.factors() as usize) {

@@ -7,21 +7,21 @@
 use std::borrow::Cow;
 
 use cuda_driver::Extents;
-use kernels_gpu::spectral::size::{SHARED_BYTES, SIZE, Sizes, THREADS};
+use kernels_gpu::spectral::size::{SHARED_BYTES, SIZE, SizesLaunch, THREADS};
 use rayon::prelude::*;
 use transform::spectral::coupled::{Levels, in_difference};
 use transform::spectral::error;
 
-use self::mix::{COMPLEX_BYTES, Mix, needs_work};
+use self::mix::{COMPLEX_BYTES, CoupledJump, needs_work};
 use self::torus::Torus;
-use super::off::{Known, Off, larger};
+use super::off::{JumpError, JumpFacts, larger};
 use super::stepping::{Fft, Fields, State};
 use super::torus::Group;
 use super::{Parts, source};
 use crate::checked::System;
 use crate::session::StepSession;
 use crate::start::StartValues;
-use compute::device::{Device, Launch, Memory, Order, Plane, Rows, Sharing};
+use compute::device::{Device, Launch, Memory, MemoryRows, Plane, Sharing, StartOrder};
 use compute::engine::fft::on_gpu::of_systems;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Shape};
@@ -71,7 +71,7 @@ pub(super) fn session(
     let sizes = device.allocate("sizes", SIZE_BYTES * blocks as usize)?;
     let [spectra, work] =
         [device.allocate("spectra", COMPLEX_BYTES)?, device.allocate("spectra", COMPLEX_BYTES)?];
-    let room = Room { spectra, work, sizes, blocks };
+    let room = SharedBuffers { spectra, work, sizes, blocks };
     let shape = system.shape;
     let mut fields = OnGpu { shape, side: 0, fields: system.fields.len(), jumpers, room, device };
     fields.measure()?;
@@ -83,7 +83,7 @@ pub(super) fn session(
 const SIZE_BYTES: usize = 16;
 
 /// Memory that all groups use, one after the other.
-struct Room {
+struct SharedBuffers {
     spectra: Memory,
     /// Rows that are not yet, or no longer, part of a spectrum.
     work: Memory,
@@ -92,7 +92,7 @@ struct Room {
     blocks: u32,
 }
 
-impl Room {
+impl SharedBuffers {
     /// Makes sure of what a torus needs.
     fn prepare(&mut self, device: &dyn Device, torus: &Torus, spectra: usize) -> Result<(), Error> {
         let enough = |memory: &mut Memory, values: usize| {
@@ -130,7 +130,7 @@ struct Jumper {
     /// Their norms.
     norms: Vec<f64>,
     /// Of the last torus.
-    mix: Option<Mix>,
+    mix: Option<CoupledJump>,
     /// Of it, or of what the CPU would take.
     lengths: [usize; 3],
 }
@@ -168,22 +168,27 @@ impl Jumper {
     }
 
     /// How large the variables of a side are.
-    fn measure(&mut self, device: &dyn Device, room: &Room, side: usize) -> Result<(), Error> {
+    fn measure(
+        &mut self,
+        device: &dyn Device,
+        room: &SharedBuffers,
+        side: usize,
+    ) -> Result<(), Error> {
         let mut all = Vec::new();
         for (variable, plane) in self.levels.all().zip(&self.planes[side]) {
             let [planes, rows, points] = plane.shape().extents().map(|extent| extent as u32);
             let of = plane.layout();
             let (pitch, plane_rows) = (of.pitch(), of.plane_rows());
             let taken = self.taken(variable);
-            let sizes = Sizes { points, rows, planes, pitch, plane_rows, taken };
+            let sizes = SizesLaunch { points, rows, planes, pitch, plane_rows, taken };
             let call = SIZE.with((plane.origin(), room.sizes.as_mut_ptr(), sizes));
             let extents =
                 Extents { blocks: room.blocks, threads: THREADS, shared_bytes: SHARED_BYTES };
             // As the kernel's contract demands: a plane of f64, and room for each block.
-            device.launch(&Launch { call: &call, extents, order: Order::Overlapping })?;
+            device.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })?;
             device.wait()?;
             let mut bytes = vec![0; SIZE_BYTES * room.blocks as usize];
-            device.read(&room.sizes, Rows::first(bytes.len()), &mut bytes)?;
+            device.read(&room.sizes, MemoryRows::first(bytes.len()), &mut bytes)?;
             let numbers: Vec<f64> =
                 bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
             let of_block = numbers.chunks_exact(2);
@@ -198,7 +203,12 @@ impl Jumper {
     }
 
     /// Gets ready for a torus.
-    fn ready(&mut self, device: &dyn Device, room: &mut Room, torus: Torus) -> Result<(), Error> {
+    fn ready(
+        &mut self,
+        device: &dyn Device,
+        room: &mut SharedBuffers,
+        torus: Torus,
+    ) -> Result<(), Error> {
         let spectra = self.levels.variables() + self.sources.len();
         room.prepare(device, &torus, spectra)?;
         if self.mix.as_ref().is_some_and(|mix| mix.torus == torus) {
@@ -208,7 +218,7 @@ impl Jumper {
         self.mix = None;
         self.lengths = torus.spectra.lengths();
         let sources: Vec<usize> = self.sources.iter().map(|(own, _)| *own).collect();
-        self.mix = Some(Mix::new(device, &self.group, &self.levels, &sources, torus)?);
+        self.mix = Some(CoupledJump::new(device, &self.group, &self.levels, &sources, torus)?);
         Ok(())
     }
 
@@ -216,10 +226,10 @@ impl Jumper {
     fn piece(
         &mut self,
         device: &dyn Device,
-        room: &Room,
+        room: &SharedBuffers,
         [from, to]: [usize; 2],
         steps: usize,
-    ) -> Result<(Off, Vec<f64>), Error> {
+    ) -> Result<(JumpError, Vec<f64>), Error> {
         let mix = self.mix.as_ref().expect("it is ready");
         let n = self.levels.variables();
         for (number, variable) in self.levels.all().enumerate() {
@@ -245,7 +255,7 @@ impl Jumper {
             // A difference of order k is at most 2^k times as large as the levels.
             (all, largest) = (larger(all, of), larger(largest, of / f64::from(1 << order)));
         }
-        let known = Known {
+        let known = JumpFacts {
             levels: &self.levels,
             norms: [&norms, &self.norms],
             // Twiddles are products of others, and off by as much as a product.
@@ -254,18 +264,18 @@ impl Jumper {
             largest,
             most: LEVELS_OF_DIFFERENCES * all,
         };
-        Ok(Off::of(&mix.coupled, &seen, steps, &known))
+        Ok(JumpError::of(&mix.coupled, &seen, steps, &known))
     }
 
     /// So many steps from one side to the other, in as many pieces as it takes.
     fn jump(
         &mut self,
         device: &dyn Device,
-        room: &mut Room,
+        room: &mut SharedBuffers,
         shape: Shape,
         from: usize,
         steps: usize,
-    ) -> Result<Off, Error> {
+    ) -> Result<JumpError, Error> {
         let (dims, shared) = (shape.dims(), device.shared_bytes());
         let Some(most) = Torus::steps_at_once(&self.group, dims, steps, shared) else {
             let reason = format!("on a GPU no torus takes {steps} steps at once; fewer may do");
@@ -296,11 +306,11 @@ impl Jumper {
     fn with_made(
         &self,
         device: &dyn Device,
-        room: &Room,
+        room: &SharedBuffers,
         steps: usize,
-        off: Off,
+        off: JumpError,
         made: &[f64],
-    ) -> Result<Off, Error> {
+    ) -> Result<JumpError, Error> {
         /// How many times the powers that are looked at others may be.
         const BETWEEN: f64 = 2.0;
         let mix = self.mix.as_ref().expect("it is ready");
@@ -316,7 +326,7 @@ impl Jumper {
         let grown = entries.map(|(to, from)| mix.coupled.of_power(&later, to, from));
         let growth = grown.fold(off.growth, larger);
         let made: Vec<f64> = made.iter().map(|made| BETWEEN * made).collect();
-        Ok(Off { growth, ..off }.after(&mix.coupled, &later, &made))
+        Ok(JumpError { growth, ..off }.after(&mix.coupled, &later, &made))
     }
 }
 
@@ -341,7 +351,7 @@ struct OnGpu {
     /// How many.
     fields: usize,
     jumpers: Vec<Jumper>,
-    room: Room,
+    room: SharedBuffers,
     // Dropped last: everything else lives on it.
     device: Box<dyn Device>,
 }
@@ -381,7 +391,7 @@ impl Fields for OnGpu {
     }
 
     /// What was before is kept in any case.
-    fn jump(&mut self, steps: usize, _: bool) -> Result<Vec<Off>, Error> {
+    fn jump(&mut self, steps: usize, _: bool) -> Result<Vec<JumpError>, Error> {
         let Self { shape, side, jumpers, room, device, .. } = self;
         let jump = |jumper: &mut Jumper| jumper.jump(&**device, room, *shape, *side, steps);
         let all = jumpers.iter_mut().map(jump).collect::<Result<_, Error>>()?;

@@ -21,13 +21,13 @@ use cuda_driver::{Entry, Extents};
 use kernels_gpu::wide2d::finished::Parameters;
 
 use super::emulated::Emulated;
-use super::kernel::Kernel;
-use super::target::Target;
+use super::kernel::GeneratedKernel;
+use super::target::LaunchTarget;
 use super::{OnTarget, device};
 use crate::checked::System;
 use crate::session::StepSession;
 use crate::start::StartValues;
-use compute::device::Rows;
+use compute::device::MemoryRows;
 use compute::device::generated::MOST_ADDRESSES;
 use owner::Owner;
 use problem::Error;
@@ -38,11 +38,11 @@ mod owner;
 const MOST_QUEUED: usize = 1024;
 
 /// What a system asks for, after the launches that it has queued.
-enum What {
+enum QueueRequest {
     Describe,
     Allocate(&'static str, usize),
-    Write(usize, Rows, Vec<u8>),
-    Read(usize, Rows, usize),
+    Write(usize, MemoryRows, Vec<u8>),
+    Read(usize, MemoryRows, usize),
     Copies([usize; 2], usize, usize),
     /// To begin steps with the others.
     Begin,
@@ -65,7 +65,7 @@ enum Answer {
 
 /// A message of a system, by its number.
 enum Message {
-    Ask(usize, Queue, What),
+    Ask(usize, Queue, QueueRequest),
     Leaves(usize),
 }
 
@@ -78,7 +78,7 @@ struct Queue {
 }
 
 /// The place of a system among others. Whoever drops it leaves them.
-pub struct Place {
+pub struct BatchPlace {
     number: usize,
     asks: Sender<Message>,
     answers: Mutex<Receiver<Result<Answer, Error>>>,
@@ -96,15 +96,15 @@ impl Drop for Launching {
     }
 }
 
-impl Drop for Place {
+impl Drop for BatchPlace {
     fn drop(&mut self) {
         // Without anybody who launches nobody waits.
         let _ = self.asks.send(Message::Leaves(self.number));
     }
 }
 
-impl Place {
-    fn ask(&self, queue: Queue, what: What) -> Result<Answer, Error> {
+impl BatchPlace {
+    fn ask(&self, queue: Queue, what: QueueRequest) -> Result<Answer, Error> {
         let gone = || Error::Driver {
             action: "launch steps of several systems".into(),
             reason: "the thread that launches them has ended".into(),
@@ -116,7 +116,7 @@ impl Place {
 }
 
 /// Places for so many systems, whose kernel is executed on the CPU or launched on the first GPU.
-pub fn places(kernel: &Kernel, members: usize, is_emulated: bool) -> Vec<Arc<Place>> {
+pub fn places(kernel: &GeneratedKernel, members: usize, is_emulated: bool) -> Vec<Arc<BatchPlace>> {
     let (asks, asked) = channel();
     let (answering, answers): (Vec<_>, Vec<_>) = (0..members).map(|_| channel()).unzip();
     let kernel = kernel.clone();
@@ -125,13 +125,18 @@ pub fn places(kernel: &Kernel, members: usize, is_emulated: bool) -> Vec<Arc<Pla
             let open = || Ok::<_, Error>(Emulated::new(&kernel));
             return Owner::new(open, &kernel, answering).serve(&asked);
         }
-        let open = || device::OnDevice::open(&kernel.ptx());
+        let open = || device::DeviceTarget::open(&kernel.ptx());
         Owner::new(open, &kernel, answering).serve(&asked);
     });
     let launching = Arc::new(Launching(Some(launching)));
     let place = |(number, answers)| {
         let _launching = Arc::clone(&launching);
-        Arc::new(Place { number, asks: asks.clone(), answers: Mutex::new(answers), _launching })
+        Arc::new(BatchPlace {
+            number,
+            asks: asks.clone(),
+            answers: Mutex::new(answers),
+            _launching,
+        })
     };
     answers.into_iter().enumerate().map(place).collect()
 }
@@ -142,9 +147,9 @@ pub fn places(kernel: &Kernel, members: usize, is_emulated: bool) -> Vec<Arc<Pla
 /// The GPU refuses.
 pub fn session(
     system: System,
-    kernel: Kernel,
+    kernel: GeneratedKernel,
     beginning: StartValues,
-    place: &Arc<Place>,
+    place: &Arc<BatchPlace>,
 ) -> Result<Box<dyn StepSession>, Error> {
     let member = Member::new(Arc::clone(place), &kernel)?;
     Ok(Box::new(OnTarget::new(system, kernel, beginning, member)?))
@@ -152,7 +157,7 @@ pub fn session(
 
 /// What launches for one system of several.
 struct Member {
-    place: Arc<Place>,
+    place: Arc<BatchPlace>,
     addresses: Vec<u64>,
     queue: RefCell<Queue>,
     /// Parameters of the kernel of each stage, and of that of totals.
@@ -162,8 +167,10 @@ struct Member {
 }
 
 impl Member {
-    fn new(place: Arc<Place>, kernel: &Kernel) -> Result<Self, Error> {
-        let Answer::Described(what, engine) = place.ask(Queue::default(), What::Describe)? else {
+    fn new(place: Arc<BatchPlace>, kernel: &GeneratedKernel) -> Result<Self, Error> {
+        let Answer::Described(what, engine) =
+            place.ask(Queue::default(), QueueRequest::Describe)?
+        else {
             unreachable!("it is asked what it is")
         };
         let parameters = [kernel].into_iter().chain(&kernel.after).map(|it| it.parameters);
@@ -177,14 +184,15 @@ impl Member {
         })
     }
 
-    fn ask(&self, what: What) -> Result<Answer, Error> {
+    fn ask(&self, what: QueueRequest) -> Result<Answer, Error> {
         self.place.ask(self.queue.take(), what)
     }
 }
 
-impl Target for Member {
+impl LaunchTarget for Member {
     fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error> {
-        let Answer::Allocated(array, address) = self.ask(What::Allocate(what, bytes))? else {
+        let Answer::Allocated(array, address) = self.ask(QueueRequest::Allocate(what, bytes))?
+        else {
             unreachable!("it is asked for an array")
         };
         // Numbers of arrays are those of all systems.
@@ -197,12 +205,12 @@ impl Target for Member {
         self.addresses[array]
     }
 
-    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
-        self.ask(What::Write(array, rows, bytes.to_vec())).map(drop)
+    fn write(&mut self, array: usize, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
+        self.ask(QueueRequest::Write(array, rows, bytes.to_vec())).map(drop)
     }
 
-    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
-        let Answer::Bytes(read) = self.ask(What::Read(array, rows, bytes.len()))? else {
+    fn read(&self, array: usize, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
+        let Answer::Bytes(read) = self.ask(QueueRequest::Read(array, rows, bytes.len()))? else {
             unreachable!("it is asked for bytes")
         };
         bytes.copy_from_slice(&read);
@@ -222,11 +230,11 @@ impl Target for Member {
         if queue.launches.len() < MOST_QUEUED {
             return Ok(());
         }
-        self.ask(What::Launch).map(drop)
+        self.ask(QueueRequest::Launch).map(drop)
     }
 
     fn begin(&self) -> Result<(), Error> {
-        self.ask(What::Begin).map(drop)
+        self.ask(QueueRequest::Begin).map(drop)
     }
 
     fn sweep(&mut self, _: Entry<Parameters>, _: Extents, _: Parameters) -> Result<(), Error> {
@@ -239,14 +247,14 @@ impl Target for Member {
         bytes: usize,
         count: usize,
     ) -> Result<Duration, Error> {
-        let Answer::Time(time) = self.ask(What::Copies(pair, bytes, count))? else {
+        let Answer::Time(time) = self.ask(QueueRequest::Copies(pair, bytes, count))? else {
             unreachable!("it is asked for a time")
         };
         Ok(time)
     }
 
     fn wait(&self) -> Result<(), Error> {
-        self.ask(What::Wait).map(drop)
+        self.ask(QueueRequest::Wait).map(drop)
     }
 
     fn describe(&self) -> String {

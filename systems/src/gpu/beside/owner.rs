@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use cuda_driver::Extents;
 
-use super::{Answer, Message, Queue, What};
-use crate::gpu::kernel::Kernel;
-use crate::gpu::target::Target;
-use compute::device::Rows;
+use super::{Answer, Message, Queue, QueueRequest};
+use crate::gpu::kernel::GeneratedKernel;
+use crate::gpu::target::LaunchTarget;
+use compute::device::MemoryRows;
 use compute::device::generated::TOTALS;
 use problem::Error;
 
@@ -28,7 +28,7 @@ pub struct Owner<T> {
     /// Whether each system is still there.
     is_here: Vec<bool>,
     /// What each waits for.
-    waiting: Vec<Option<(Queue, What)>>,
+    waiting: Vec<Option<(Queue, QueueRequest)>>,
     tables: Option<Tables>,
 }
 
@@ -50,11 +50,11 @@ struct Round {
     rows: Vec<u64>,
 }
 
-impl<T: Target> Owner<T> {
+impl<T: LaunchTarget> Owner<T> {
     /// What has a target, and answers so.
     pub fn new(
         open: impl FnOnce() -> Result<T, Error>,
-        kernel: &Kernel,
+        kernel: &GeneratedKernel,
         answers: Vec<Sender<Result<Answer, Error>>>,
     ) -> Self {
         let members = answers.len();
@@ -77,7 +77,7 @@ impl<T: Target> Owner<T> {
             match message {
                 Message::Leaves(member) => self.is_here[member] = false,
                 Message::Ask(member, queue, what) => {
-                    let waits = !queue.launches.is_empty() || matches!(what, What::Begin);
+                    let waits = !queue.launches.is_empty() || matches!(what, QueueRequest::Begin);
                     match waits {
                         true => self.waiting[member] = Some((queue, what)),
                         false => self.answer(member, what),
@@ -96,7 +96,7 @@ impl<T: Target> Owner<T> {
             return;
         }
         // Whoever begins has nothing to launch yet.
-        let begins = |it: &Option<(Queue, What)>| {
+        let begins = |it: &Option<(Queue, QueueRequest)>| {
             it.as_ref().is_some_and(|(queue, _)| queue.launches.is_empty())
         };
         let any_begins = self.waiting.iter().any(begins);
@@ -125,7 +125,7 @@ impl<T: Target> Owner<T> {
     }
 
     /// Does what a system asks for, and says so.
-    fn answer(&mut self, member: usize, what: What) {
+    fn answer(&mut self, member: usize, what: QueueRequest) {
         let target = match &mut self.target {
             Ok(target) => target,
             Err(error) => {
@@ -135,22 +135,22 @@ impl<T: Target> Owner<T> {
             }
         };
         let answer = match what {
-            What::Describe => Ok(Answer::Described(target.describe(), target.engine())),
-            What::Allocate(what, bytes) => target
+            QueueRequest::Describe => Ok(Answer::Described(target.describe(), target.engine())),
+            QueueRequest::Allocate(what, bytes) => target
                 .allocate(what, bytes)
                 .map(|array| Answer::Allocated(array, target.address(array))),
-            What::Write(array, rows, bytes) => {
+            QueueRequest::Write(array, rows, bytes) => {
                 target.write(array, rows, &bytes).map(|()| Answer::Done)
             }
-            What::Read(array, rows, count) => {
+            QueueRequest::Read(array, rows, count) => {
                 let mut bytes = vec![0; count];
                 target.read(array, rows, &mut bytes).map(|()| Answer::Bytes(bytes))
             }
-            What::Copies(pair, bytes, count) => {
+            QueueRequest::Copies(pair, bytes, count) => {
                 target.time_copies(pair, bytes, count).map(Answer::Time)
             }
-            What::Begin | What::Launch => Ok(Answer::Done),
-            What::Wait => target.wait().map(|()| Answer::Done),
+            QueueRequest::Begin | QueueRequest::Launch => Ok(Answer::Done),
+            QueueRequest::Wait => target.wait().map(|()| Answer::Done),
         };
         self.tell(member, answer);
     }
@@ -228,7 +228,11 @@ impl<T: Target> Owner<T> {
         if !staged.is_empty() {
             let start = tables.taken - staged.len();
             // It waits for whatever reads tables.
-            target.write(tables.array, Rows { start, ..Rows::first(staged.len()) }, staged)?;
+            target.write(
+                tables.array,
+                MemoryRows { start, ..MemoryRows::first(staged.len()) },
+                staged,
+            )?;
             staged.clear();
         }
         let start = target.address(tables.array);

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::outside::Lead;
+use super::outside::MappedCoordinate;
 use super::{Point, Writer};
 use crate::expression::Array;
 use crate::program::Offset;
@@ -36,7 +36,7 @@ impl Writer<'_> {
         }
         emitter.ret();
         emitter.label(POINT);
-        let values = self.evaluate(&mut AtEdge::new(place));
+        let values = self.evaluate(&mut EdgePoint::new(place));
         let mut results: Vec<Vec<Number>> = values.into_iter().map(|value| vec![value]).collect();
         let sources = self.sources_in(1, 1, place);
         self.add_sources(&sources, 0, &mut results);
@@ -50,21 +50,21 @@ impl Writer<'_> {
 }
 
 /// Near a side: tables tell where neighbours are.
-pub(super) struct AtEdge {
+pub(super) struct EdgePoint {
     place: [Register<B32>; 3],
     /// Where coordinates lead, by the number of a boundary, axis and distance.
-    leads: HashMap<(usize, usize, i32), Lead>,
+    leads: HashMap<(usize, usize, i32), MappedCoordinate>,
     loaded: HashMap<(Array, Offset), Number>,
 }
 
-impl AtEdge {
+impl EdgePoint {
     /// A point of the grid.
     pub(super) fn new(place: [Register<B32>; 3]) -> Self {
         Self { place, leads: HashMap::new(), loaded: HashMap::new() }
     }
 }
 
-impl Point for AtEdge {
+impl Point for EdgePoint {
     fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> Number {
         if let Some(known) = self.loaded.get(&(array, offset)) {
             return *known;

@@ -6,20 +6,20 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use kernels_gpu::row_window::HALF;
-use kernels_gpu::wide2d::finished::{DISTANCE, Given, PARAMETER, POINTS};
+use kernels_gpu::wide2d::finished::{DISTANCE, EpilogueInputs, PARAMETER, POINTS};
 
 use super::{Point, Table, Writer};
 use crate::checked::System;
 use crate::expression::Array;
 use crate::gpu::geometry::Geometry;
 use crate::gpu::numbers;
-use crate::gpu::places::Places;
+use crate::gpu::places::PlaceTables;
 use crate::program::Offset;
-use ptx_writer::{B32, Emitter, F32, Number, Operand, Register, S32, Stored, U32, U64};
+use ptx_writer::{B32, Emitter, F32, Number, Operand, Register, S32, StoredValue, U32, U64};
 
 /// How names of registers begin here.
 const SCOPE: &str = "own_";
-/// The tables that are read, in the order of [`Given::addresses`].
+/// The tables that are read, in the order of [`EpilogueInputs::addresses`].
 pub const TABLES: [Table; 3] = [Table::Numbers, Table::Rows, Table::Sources];
 
 /// Instructions, in which names of registers stand as `$0$` and so on, results first, and that of the parameter as `$given$`.
@@ -39,7 +39,7 @@ impl Epilogue {
             program: &system.program,
             numbers: numbers(system.dtype),
             geometry: &geometry,
-            places: &Places::default(),
+            places: &PlaceTables::default(),
             arrays: planes,
             written: 0,
             emitter: Emitter::within(SCOPE),
@@ -65,7 +65,7 @@ impl Epilogue {
 impl Writer<'_> {
     fn finish(&mut self, planes: &[Array], factor: f64) {
         let tables = [0, 1, 2].map(|index| {
-            let place = offset_of!(Given, addresses) + 8 * index;
+            let place = offset_of!(EpilogueInputs, addresses) + 8 * index;
             let address = self.emitter.parameter(U64, "$given$", place);
             self.emitter.global(address)
         });
@@ -86,7 +86,7 @@ impl Writer<'_> {
                 for (beside, stored) in (0..).zip(self.emitter.halves(word)) {
                     let column = half * HALF + beside;
                     let point = POINTS.iter().position(|own| *own == column).expect("a point");
-                    let value = self.numbers.widen(&mut self.emitter, Stored::Half(stored));
+                    let value = self.numbers.widen(&mut self.emitter, StoredValue::Half(stored));
                     read[point].insert(*array, value);
                 }
             }
@@ -100,7 +100,7 @@ impl Writer<'_> {
                 sum = self.emitter.compute("mul", &[sum, factor]);
             }
             let read = &read[index];
-            let mut point = Summed { sum, read, place: [z, y, x], column: column as i32 };
+            let mut point = SummedPoint { sum, read, place: [z, y, x], column: column as i32 };
             values.extend(self.evaluate(&mut point));
         }
         for half in [0, 1] {
@@ -122,7 +122,7 @@ impl Writer<'_> {
 }
 
 /// A point whose sum is known, and all that is read.
-struct Summed<'a> {
+struct SummedPoint<'a> {
     sum: Number,
     read: &'a HashMap<Array, Number>,
     place: [Register<B32>; 3],
@@ -130,7 +130,7 @@ struct Summed<'a> {
     column: i32,
 }
 
-impl Point for Summed<'_> {
+impl Point for SummedPoint<'_> {
     fn read(&mut self, _: &mut Writer, array: Array, _: Offset) -> Number {
         self.read[&array]
     }

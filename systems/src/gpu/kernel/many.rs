@@ -12,7 +12,7 @@ use ptx_writer::{B32, B64, Number, Predicate, Register, Relation, S32, U32, U64}
 
 /// Where a coordinate leads.
 #[derive(Clone, Copy)]
-struct Lead {
+struct MappedCoordinate {
     /// A coordinate of the grid.
     to: Register<B32>,
     /// Where it is beyond a side with a value, whether it is, and the value.
@@ -20,20 +20,20 @@ struct Lead {
 }
 
 /// What tells the leads of a thread from each other: the boundary and the distance, but for a thread's own coordinate.
-type Key = Option<(usize, i32)>;
+type MappingKey = Option<(usize, i32)>;
 
 /// What a thread knows of places.
-struct Places {
+struct BatchPoints {
     place: [Register<B32>; 3],
-    leads: HashMap<(usize, Key), Lead>,
+    leads: HashMap<(usize, MappingKey), MappedCoordinate>,
     /// Distances in bytes from an array's first value: of rows by the leads along z and y, from there by that along x, and
     /// both together.
-    rows: HashMap<[Key; 2], Register<B64>>,
-    columns: HashMap<Key, Register<B64>>,
-    distances: HashMap<[Key; 3], Register<B64>>,
+    rows: HashMap<[MappingKey; 2], Register<B64>>,
+    columns: HashMap<MappingKey, Register<B64>>,
+    distances: HashMap<[MappingKey; 3], Register<B64>>,
 }
 
-impl Places {
+impl BatchPoints {
     fn new(place: [Register<B32>; 3]) -> Self {
         let (leads, rows, columns, distances) = Default::default();
         Self { place, leads, rows, columns, distances }
@@ -45,7 +45,7 @@ impl Writer<'_> {
     pub(super) fn many(&mut self, index: Register<B32>, edges: usize) {
         let Some(place) = self.first_of_tile(index, edges) else { return };
         let columns = self.geometry.columns;
-        let mut places = Places::new(place);
+        let mut places = BatchPoints::new(place);
         let own = self.distance_of(&mut places, [None; 3]);
         let written = self.addresses[self.arrays.len()..][..self.written].to_vec();
         let mut rows: BTreeMap<(Array, [i32; 2]), BTreeSet<i32>> = BTreeMap::new();
@@ -58,7 +58,7 @@ impl Writer<'_> {
             self.load_row(&mut places, *array, [*z, *y], row, &mut loaded);
         }
         let sources = self.sources_in(1, columns, place);
-        let mut point = Among { place, column: 0, loaded: &loaded };
+        let mut point = LoadedPoint { place, column: 0, loaded: &loaded };
         let mut results = vec![Vec::new(); self.written];
         for values in self.evaluate_columns(&mut point, columns) {
             results.iter_mut().zip(values).for_each(|(row, value)| row.push(value));
@@ -76,7 +76,7 @@ impl Writer<'_> {
     /// Loads values of a row so far along z and y from a thread's points, at these distances along x from the first one.
     fn load_row(
         &mut self,
-        places: &mut Places,
+        places: &mut BatchPoints,
         array: Array,
         [z, y]: [i32; 2],
         row: &BTreeSet<i32>,
@@ -113,7 +113,7 @@ impl Writer<'_> {
     }
 
     /// How a coordinate so far from a thread's is looked for.
-    fn key(&self, array: Array, offset: i32) -> Key {
+    fn key(&self, array: Array, offset: i32) -> MappingKey {
         (offset != 0).then(|| (self.places.boundary(array), offset))
     }
 
@@ -127,12 +127,17 @@ impl Writer<'_> {
     }
 
     /// Where the coordinate of a key along an axis leads.
-    fn lead_of(&mut self, places: &mut Places, axis: usize, key: Key) -> Lead {
+    fn lead_of(
+        &mut self,
+        places: &mut BatchPoints,
+        axis: usize,
+        key: MappingKey,
+    ) -> MappedCoordinate {
         if let Some(known) = places.leads.get(&(axis, key)) {
             return *known;
         }
         let lead = match key {
-            None => Lead { to: places.place[axis], beyond: None },
+            None => MappedCoordinate { to: places.place[axis], beyond: None },
             Some((boundary, offset)) => self.find(places.place[axis], axis, boundary, offset),
         };
         places.leads.insert((axis, key), lead);
@@ -140,13 +145,19 @@ impl Writer<'_> {
     }
 
     /// Where a coordinate so far from a thread's leads for arrays with a boundary.
-    fn find(&mut self, own: Register<B32>, axis: usize, boundary: usize, offset: i32) -> Lead {
+    fn find(
+        &mut self,
+        own: Register<B32>,
+        axis: usize,
+        boundary: usize,
+        offset: i32,
+    ) -> MappedCoordinate {
         let (is_inside, end) = (self.is_inside(axis, offset), usize::from(offset > 0));
         let extent = self.geometry.extents[axis] as i32;
         let emitter = &mut self.emitter;
         let at = emitter.add(S32, own, offset);
         if is_inside {
-            return Lead { to: at, beyond: None };
+            return MappedCoordinate { to: at, beyond: None };
         }
         // The coordinate itself if it is in the grid, or else its image, whichever is between 0 and the last one.
         let to = match (self.places.side(boundary, axis, end), end) {
@@ -183,17 +194,21 @@ impl Writer<'_> {
                     _ => emitter.setp(Relation::AtLeast, S32, at, extent),
                 };
                 let to = emitter.select(S32, 0, at, beyond);
-                return Lead { to, beyond: Some((beyond, value)) };
+                return MappedCoordinate { to, beyond: Some((beyond, value)) };
             }
             (Side::Flux(_) | Side::Odd | Side::OddReflect | Side::Robin(_), _) => {
                 unreachable!("points beside sides with slopes and changed images are others'")
             }
         };
-        Lead { to, beyond: None }
+        MappedCoordinate { to, beyond: None }
     }
 
     /// The distance of a point from an array's first value in bytes.
-    fn distance_of(&mut self, places: &mut Places, keys @ [z, y, x]: [Key; 3]) -> Register<B64> {
+    fn distance_of(
+        &mut self,
+        places: &mut BatchPoints,
+        keys @ [z, y, x]: [MappingKey; 3],
+    ) -> Register<B64> {
         if let Some(known) = places.distances.get(&keys) {
             return *known;
         }
@@ -219,7 +234,12 @@ impl Writer<'_> {
     }
 
     /// A value that was found, or that of the side beyond which it was looked for, along x first.
-    fn or_beyond(&mut self, places: &mut Places, keys: [Key; 3], value: Number) -> Number {
+    fn or_beyond(
+        &mut self,
+        places: &mut BatchPoints,
+        keys: [MappingKey; 3],
+        value: Number,
+    ) -> Number {
         (0..3).fold(value, |value, axis| match self.lead_of(places, axis, keys[axis]).beyond {
             Some((beyond, constant)) => {
                 let constant = self.numbers.immediate(constant);
@@ -231,13 +251,13 @@ impl Writer<'_> {
 }
 
 /// One of a thread's points, for which all is loaded, by array and the distance from the first point.
-struct Among<'a> {
+struct LoadedPoint<'a> {
     place: [Register<B32>; 3],
     column: i32,
     loaded: &'a HashMap<(Array, Offset), Number>,
 }
 
-impl Point for Among<'_> {
+impl Point for LoadedPoint<'_> {
     fn read(&mut self, _: &mut Writer, array: Array, [z, y, x]: Offset) -> Number {
         self.loaded[&(array, [z, y, x + self.column])]
     }

@@ -16,10 +16,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::{HELD, Point, Writer};
 use crate::expression::Array;
 use crate::gpu::geometry::March;
-use crate::gpu::march::{Held, held, ring};
+use crate::gpu::march::{ArrayPlanes, held, ring};
 use crate::program::Offset;
 use ptx_writer::Relation::Less;
-use ptx_writer::{B32, B64, Global, Number, Predicate, Register, S32, Shared, Stored, U32};
+use ptx_writer::{B32, B64, Global, Number, Predicate, Register, S32, Shared, StoredValue, U32};
 
 /// A part of a plane that a thread copies.
 struct Piece {
@@ -35,16 +35,16 @@ struct Piece {
 
 /// An array that has a queue.
 struct Queue {
-    held: Held,
+    held: ArrayPlanes,
     /// By plane, the first one first, and column.
     values: Vec<Vec<Number>>,
     /// If it has no ring, where the thread's points lie in plane z, and what is on its way.
-    next: Option<(Register<Global>, Vec<Stored>)>,
+    next: Option<(Register<Global>, Vec<StoredValue>)>,
 }
 
 /// A block's planes, and a thread's points.
-struct Own {
-    held: Vec<Held>,
+struct ThreadPoints {
+    held: Vec<ArrayPlanes>,
     /// Planes of a ring, bytes of a plane, and of a row of it.
     ring: usize,
     plane_bytes: usize,
@@ -60,7 +60,7 @@ struct Own {
     queues: BTreeMap<Array, Queue>,
 }
 
-impl Own {
+impl ThreadPoints {
     /// The distance of an array's ring from the first one, in bytes.
     fn ring_of(&self, array: Array) -> usize {
         let rings = self.held.iter().filter(|it| it.ring.is_some());
@@ -120,7 +120,7 @@ impl Writer<'_> {
         let at = emitter.mad(U32, at, plane[1], lane_at);
         let at = emitter.shared_element(base, at, bytes);
         let held = held(self.system);
-        let mut own = Own {
+        let mut own = ThreadPoints {
             ring: ring(&held),
             plane_bytes: plane[0] * row_bytes,
             row_bytes,
@@ -172,7 +172,7 @@ impl Writer<'_> {
         let mut results = vec![Vec::new(); self.written];
         let mut loaded = HashMap::new();
         let (planes, loaded) = (&mut planes, &mut loaded);
-        let mut point = InMarch { own: &own, column: 0, planes, loaded };
+        let mut point = MarchPoint { own: &own, column: 0, planes, loaded };
         for values in self.evaluate_columns(&mut point, columns) {
             results.iter_mut().zip(values).for_each(|(row, value)| row.push(value));
         }
@@ -203,7 +203,7 @@ impl Writer<'_> {
     /// The parts of a plane that a thread copies, as many values together as a thread has points.
     fn pieces(
         &mut self,
-        own: &mut Own,
+        own: &mut ThreadPoints,
         march: &March,
         thread: Register<B32>,
         [first_y, first_x]: [Register<B32>; 2],
@@ -243,8 +243,8 @@ impl Writer<'_> {
     /// Has a plane of an array be copied to a place in its ring, so far from that of the thread's first piece.
     fn copy_plane(
         &mut self,
-        own: &Own,
-        held: &Held,
+        own: &ThreadPoints,
+        held: &ArrayPlanes,
         plane: i32,
         to: Register<Shared>,
         distance: usize,
@@ -269,7 +269,7 @@ impl Writer<'_> {
     }
 
     /// Whether a plane, counted from z on, lies in the grid, if that is not certain.
-    fn is_there(&mut self, own: &Own, plane: i32) -> Option<Register<Predicate>> {
+    fn is_there(&mut self, own: &ThreadPoints, plane: i32) -> Option<Register<Predicate>> {
         let (nz, inside) = (self.geometry.extents[0] as i32, self.geometry.inside);
         let [low, high] = [inside.low, inside.high].map(|at| at[0] as i32);
         if low + plane >= 0 && high + plane <= nz {
@@ -280,7 +280,7 @@ impl Writer<'_> {
     }
 
     /// The place in rings of a plane, counted from z on.
-    fn ring_slot(&mut self, own: &Own, plane: i32) -> Register<B32> {
+    fn ring_slot(&mut self, own: &ThreadPoints, plane: i32) -> Register<B32> {
         let distance = plane.rem_euclid(own.ring as i32);
         if distance == 0 {
             return own.slot;
@@ -292,13 +292,18 @@ impl Writer<'_> {
     }
 
     /// A place in that plane, given that in the first one.
-    fn slot_at(&mut self, own: &Own, at: Register<Shared>, plane: i32) -> Register<Shared> {
+    fn slot_at(
+        &mut self,
+        own: &ThreadPoints,
+        at: Register<Shared>,
+        plane: i32,
+    ) -> Register<Shared> {
         let slot = self.ring_slot(own, plane);
         self.emitter.shared_element(at, slot, own.plane_bytes)
     }
 
     /// Loads what queues have before the first plane, each value one plane late.
-    fn begin_queues(&mut self, own: &mut Own, distance: Register<B64>) {
+    fn begin_queues(&mut self, own: &mut ThreadPoints, distance: Register<B64>) {
         let (columns, numbers) = (self.geometry.columns, self.numbers);
         for held in own.held.clone() {
             let Some(first) = held.queue else { continue };
@@ -345,7 +350,7 @@ impl Writer<'_> {
     }
 
     /// Moves all queues one plane on.
-    fn queues_on(&mut self, own: &Own, planes: &mut HashMap<i32, Register<Shared>>) {
+    fn queues_on(&mut self, own: &ThreadPoints, planes: &mut HashMap<i32, Register<Shared>>) {
         let columns = self.geometry.columns;
         for queue in own.queues.values() {
             for pair in queue.values.windows(2) {
@@ -373,8 +378,8 @@ impl Writer<'_> {
 }
 
 /// A point of a thread.
-struct InMarch<'a> {
-    own: &'a Own,
+struct MarchPoint<'a> {
+    own: &'a ThreadPoints,
     column: usize,
     /// The thread's first point in planes of the first ring, counted from z on.
     planes: &'a mut HashMap<i32, Register<Shared>>,
@@ -382,7 +387,7 @@ struct InMarch<'a> {
     loaded: &'a mut HashMap<(Array, Offset), Vec<Number>>,
 }
 
-impl Point for InMarch<'_> {
+impl Point for MarchPoint<'_> {
     fn read(&mut self, writer: &mut Writer, array: Array, [above, down, across]: Offset) -> Number {
         let (own, columns) = (self.own, writer.geometry.columns);
         if let (Some(queue), 0, 0) = (own.queues.get(&array), down, across) {

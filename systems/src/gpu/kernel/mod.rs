@@ -11,8 +11,8 @@ use super::geometry::{Geometry, March};
 use super::held::TileState;
 use super::listed;
 use super::operation;
-use super::places::Places;
-use super::tile::Tile;
+use super::places::PlaceTables;
+use super::tile::BlockTile;
 use super::windows::shared_values;
 use crate::checked::System;
 use crate::expression::{Array, Node};
@@ -21,8 +21,8 @@ use crate::gpu::numbers;
 use crate::program::{Offset, Operation, Program, Value};
 use compute::device::generated::{MOST_ADDRESSES, NAMES, TOTALS};
 use ptx_writer::{
-    B32, B64, BLOCK, Emitter, F64, Global, Label, Number, Numbers, Operand, Register, Relation,
-    S32, Shared, THREAD, U32, U64,
+    B32, B64, BLOCK, Emitter, F64, Global, Label, Number, NumberFormats, Operand, Register,
+    Relation, S32, Shared, THREAD, U32, U64,
 };
 
 mod chain;
@@ -82,7 +82,7 @@ fn addresses(system: &System, arrays: usize, written: usize) -> usize {
 
 /// A kernel, and what its launches need.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct GeneratedKernel {
     /// The PTX.
     pub text: String,
     /// Whether it stands for a stage that solves, which kernels of transforms compute: it has the array of what is solved
@@ -96,11 +96,11 @@ pub struct Kernel {
     /// What it writes: what a step computes, or of a chain all levels of fields.
     pub written: Vec<Array>,
     /// The part of the grid that a block takes several steps with, if it does.
-    pub tile: Option<Tile>,
+    pub tile: Option<BlockTile>,
     /// Shared memory of a block in bytes.
     pub shared_bytes: usize,
     /// Where coordinates lead.
-    pub places: Places,
+    pub places: PlaceTables,
     /// How many parameters it takes, or each of the systems that it computes side by side.
     pub parameters: usize,
     /// Blocks of a launch, or of each of the systems that it computes side by side.
@@ -111,7 +111,7 @@ pub struct Kernel {
     pub totals: Option<TotalsKernel>,
 }
 
-impl Kernel {
+impl GeneratedKernel {
     /// The kernel of a system, for one step a launch.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Kernel {
     /// The kernel of one step a launch by blocks that go along z.
     ///
     /// # Errors
-    /// As [`Kernel::new`].
+    /// As [`GeneratedKernel::new`].
     pub fn marched(system: &System, march: March) -> Result<Self, String> {
         Self::of_step(system, march.geometry(system))
     }
@@ -131,7 +131,7 @@ impl Kernel {
     /// The kernel of the points near sides, for a system whose other points a sweep computes.
     ///
     /// # Errors
-    /// As [`Kernel::new`].
+    /// As [`GeneratedKernel::new`].
     pub fn near_sides(system: &System, geometry: Geometry) -> Result<Self, String> {
         Self::of_step(system, geometry)
     }
@@ -139,9 +139,9 @@ impl Kernel {
     /// The kernel of a system, for one step a launch, with the threads that a geometry has.
     ///
     /// # Errors
-    /// As [`Kernel::new`].
+    /// As [`GeneratedKernel::new`].
     pub fn of_step(system: &System, geometry: Geometry) -> Result<Self, String> {
-        let places = Places::new(system, system.program.reach(|_| true));
+        let places = PlaceTables::new(system, system.program.reach(|_| true));
         if !system.is_staged() {
             return Self::of_stage(system, geometry, places);
         }
@@ -153,7 +153,7 @@ impl Kernel {
     }
 
     /// The kernel of a stage, which is a system by itself.
-    fn of_stage(system: &System, geometry: Geometry, places: Places) -> Result<Self, String> {
+    fn of_stage(system: &System, geometry: Geometry, places: PlaceTables) -> Result<Self, String> {
         let program = &system.program;
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
         let written = program.writes.clone();
@@ -183,13 +183,13 @@ impl Kernel {
     ///
     /// # Errors
     /// It has what the kernel has no instructions for.
-    pub fn chained(system: &System, tile: Tile) -> Result<Self, String> {
+    pub fn chained(system: &System, tile: BlockTile) -> Result<Self, String> {
         let held = TileState::new(system)?;
         let arrays = held.states.clone();
         let fields = arrays.iter().copied().filter(|it| matches!(it, Array::Field { .. }));
         let written = fields.collect();
         let geometry = Geometry { lead: 0, finds_sides: false, ..Geometry::of(system) };
-        let places = Places::new(system, tile.halo());
+        let places = PlaceTables::new(system, tile.halo());
         Self::written(
             system,
             Outline { arrays, written, geometry, places, chain: Some((tile, held)) },
@@ -312,8 +312,8 @@ struct Outline {
     arrays: Vec<Array>,
     written: Vec<Array>,
     geometry: Geometry,
-    places: Places,
-    chain: Option<(Tile, TileState)>,
+    places: PlaceTables,
+    chain: Option<(BlockTile, TileState)>,
 }
 
 /// Checks that a kernel can be given so many arrays to read and to write, which lie so in memory.
@@ -343,9 +343,9 @@ pub fn check(
 struct Writer<'a> {
     system: &'a System,
     program: &'a Program,
-    numbers: Numbers,
+    numbers: NumberFormats,
     geometry: &'a Geometry,
-    places: &'a Places,
+    places: &'a PlaceTables,
     arrays: &'a [Array],
     /// How many arrays it writes.
     written: usize,
@@ -359,12 +359,12 @@ struct Writer<'a> {
     /// What few sources add.
     added: Vec<Number>,
     /// Of a kernel that computes several systems side by side, which one a block computes.
-    of_member: Option<OfMember>,
+    of_member: Option<MemberInputs>,
 }
 
 /// What a block knows of the system that it computes, of several side by side.
 #[derive(Clone, Copy)]
-struct OfMember {
+struct MemberInputs {
     /// Where its parameters lie.
     row: Register<Global>,
     /// The block's number among those of the system.
@@ -397,7 +397,7 @@ impl Writer<'_> {
             let block = emitter.mov(U32, BLOCK);
             let member = emitter.div(U32, block, blocks);
             let row = emitter.element(table, member, 8 * count);
-            self.of_member = Some(OfMember { row, block: emitter.rem(U32, block, blocks) });
+            self.of_member = Some(MemberInputs { row, block: emitter.rem(U32, block, blocks) });
         }
         for index in 0..count {
             let address = self.parameter(index);
@@ -408,7 +408,7 @@ impl Writer<'_> {
     /// A parameter by its number.
     fn parameter(&mut self, index: usize) -> Register<B64> {
         match self.of_member {
-            Some(OfMember { row, .. }) => self.emitter.load(U64, row.at(8 * index)),
+            Some(MemberInputs { row, .. }) => self.emitter.load(U64, row.at(8 * index)),
             None => self.emitter.parameter(U64, PARAMETERS, 8 * index),
         }
     }
@@ -416,7 +416,7 @@ impl Writer<'_> {
     /// The number of the block among those that compute its system.
     fn block(&mut self) -> Register<B32> {
         match self.of_member {
-            Some(OfMember { block, .. }) => block,
+            Some(MemberInputs { block, .. }) => block,
             None => self.emitter.mov(U32, BLOCK),
         }
     }

@@ -5,13 +5,13 @@
 use super::{Table, Writer};
 use crate::expression::Array;
 use crate::gpu::held::TileState;
-use crate::gpu::tile::Tile;
+use crate::gpu::tile::BlockTile;
 use problem::boundary::Side;
 use ptx_writer::{B32, Global, Number, Predicate, Register, Relation, S32};
 
 /// Where a coordinate along an axis leads.
 #[derive(Clone, Copy, Debug)]
-pub struct Lead {
+pub struct MappedCoordinate {
     /// A point of the grid, or below 0 the number of a value.
     pub to: Register<B32>,
     /// What is added to what is found there, if some side of the axis adds something.
@@ -35,7 +35,7 @@ impl Writer<'_> {
         axis: usize,
         coordinate: Register<B32>,
         offset: i32,
-    ) -> Lead {
+    ) -> MappedCoordinate {
         let start = self.places.start(boundary, axis) as i64 + i64::from(offset);
         let entry = self.entry(self.table(Table::Entries), coordinate, start, 4);
         let to = self.emitter.load(S32, entry);
@@ -43,17 +43,17 @@ impl Writer<'_> {
         let [rise, factor] = places.map(|start| {
             start.map(|start| self.value_of(coordinate, start as i64 + i64::from(offset)))
         });
-        Lead { to, rise, factor }
+        MappedCoordinate { to, rise, factor }
     }
 
     /// Where a coordinate leads in a block that holds points outside, by up to its halo.
     pub(super) fn lead_of_part(
         &mut self,
-        (tile, held): (&Tile, &TileState),
+        (tile, held): (&BlockTile, &TileState),
         array: Array,
         axis: usize,
         coordinate: Register<B32>,
-    ) -> Lead {
+    ) -> MappedCoordinate {
         // What evolves beyond a periodic side takes all arrays from where it comes again.
         let is_periodic =
             |array: &Array| self.system.boundary_of(*array).sides[axis].contains(&Side::Periodic);
@@ -69,7 +69,7 @@ impl Writer<'_> {
     /// The point of the grid along an axis that evolves as one that a block holds does; any where there is none.
     pub(super) fn map(
         &mut self,
-        part @ (_, held): (&Tile, &TileState),
+        part @ (_, held): (&BlockTile, &TileState),
         axis: usize,
         coordinate: Register<B32>,
     ) -> Register<B32> {
@@ -104,11 +104,11 @@ impl Writer<'_> {
     }
 
     /// Where leads along x, y, z, or some of them, end: at the first value, if there is one.
-    pub(super) fn ends(&mut self, leads: &[Lead]) -> Ends {
+    pub(super) fn ends(&mut self, leads: &[MappedCoordinate]) -> Ends {
         let emitter = &mut self.emitter;
         let (last, others) = leads.split_last().expect("it leads along an axis");
         let mut first = last.to;
-        for Lead { to, .. } in others.iter().rev() {
+        for MappedCoordinate { to, .. } in others.iter().rev() {
             let is = emitter.setp(Relation::Less, S32, *to, 0);
             first = emitter.select(S32, *to, first, is);
         }
@@ -119,7 +119,12 @@ impl Writer<'_> {
     }
 
     /// What is found at the end of leads along x, y, z, given what the point there has, or anything where it is none.
-    pub(super) fn found(&mut self, leads: &[Lead], ends: &Ends, value: Number) -> Number {
+    pub(super) fn found(
+        &mut self,
+        leads: &[MappedCoordinate],
+        ends: &Ends,
+        value: Number,
+    ) -> Number {
         let constant = self.value_of(ends.number, 0);
         let found = self.emitter.choose(constant, value, ends.is_value);
         // What is exact has one order of operations.
@@ -133,10 +138,10 @@ impl Writer<'_> {
     }
 
     /// What becomes of what is found along z, then y, then x, but for axes behind one that leads to a value.
-    fn image(&mut self, leads: &[Lead], found: Number) -> Number {
+    fn image(&mut self, leads: &[MappedCoordinate], found: Number) -> Number {
         let (numbers, emitter) = (self.numbers, &mut self.emitter);
         let mut value = found;
-        for (place, Lead { rise, factor, .. }) in leads.iter().enumerate().rev() {
+        for (place, MappedCoordinate { rise, factor, .. }) in leads.iter().enumerate().rev() {
             let before = leads[..place].iter().map(|lead| lead.to);
             let before = before.reduce(|a, b| emitter.min(S32, a, b));
             let is_behind = before.map(|least| emitter.setp(Relation::Less, S32, least, 0));
@@ -153,11 +158,11 @@ impl Writer<'_> {
     }
 
     /// What slopes add, if anything: along x, y, z, until one of them leads to a value.
-    fn rise(&mut self, leads: &[Lead]) -> Option<Number> {
+    fn rise(&mut self, leads: &[MappedCoordinate]) -> Option<Number> {
         let (numbers, emitter) = (self.numbers, &mut self.emitter);
         let zero = numbers.immediate(0.0);
         let (mut sum, mut before) = (None, None);
-        for Lead { to, rise, .. } in leads {
+        for MappedCoordinate { to, rise, .. } in leads {
             if let Some(mut rise) = *rise {
                 if let Some(least) = before {
                     let is = emitter.setp(Relation::Less, S32, least, 0);

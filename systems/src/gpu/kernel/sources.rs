@@ -9,17 +9,17 @@ use ptx_writer::Relation::{AtLeast, Equal, Less};
 use ptx_writer::{B32, Global, Number, Predicate, Register, U32};
 
 /// How a thread finds the sources of its points.
-pub enum Found {
+pub enum SourceSearch {
     /// For each source of a field that is written, which it is, and which of the thread's points it is at: a number that no
     /// point has, if at none.
     Few(Vec<(usize, Register<B32>)>),
     /// A list.
-    Listed(List),
+    Listed(SourceRows),
 }
 
 /// The list of a thread's rows.
 #[derive(Clone, Copy)]
-pub struct List {
+pub struct SourceRows {
     /// Where that of its first row stands.
     row: Register<Global>,
     /// Its x.
@@ -35,11 +35,11 @@ impl Writer<'_> {
         rows: usize,
         columns: usize,
         [z, y, x]: [Register<B32>; 3],
-    ) -> Found {
+    ) -> SourceSearch {
         let sources = &self.system.sources;
         let none = sources.iter().all(|source| self.program.place_of(source.field).is_none());
         if none || !listed::is_needed(self.system) {
-            return Found::Few(self.few(rows, columns, [z, y, x]));
+            return SourceSearch::Few(self.few(rows, columns, [z, y, x]));
         }
         let (table, emitter) = (self.table(Table::Rows), &mut self.emitter);
         let row = emitter.mad(U32, z, self.geometry.extents[1], y);
@@ -47,14 +47,14 @@ impl Writer<'_> {
         let first = emitter.load(U32, row);
         let end = emitter.load(U32, row.at(4 * rows));
         let none = emitter.setp(Equal, U32, first, end);
-        Found::Listed(List { row, x, none })
+        SourceSearch::Listed(SourceRows { row, x, none })
     }
 
     /// Adds what they give to a row of values, by field and column.
-    pub fn add_sources(&mut self, found: &Found, row: usize, values: &mut [Vec<Number>]) {
+    pub fn add_sources(&mut self, found: &SourceSearch, row: usize, values: &mut [Vec<Number>]) {
         match found {
-            Found::Few(places) => self.add_few(places, row, values),
-            Found::Listed(list) => self.add_listed(*list, row, values),
+            SourceSearch::Few(places) => self.add_few(places, row, values),
+            SourceSearch::Listed(list) => self.add_listed(*list, row, values),
         }
     }
 
@@ -103,7 +103,7 @@ impl Writer<'_> {
     }
 
     /// Goes through the list of a row.
-    fn add_listed(&mut self, list: List, row: usize, values: &mut [Vec<Number>]) {
+    fn add_listed(&mut self, list: SourceRows, row: usize, values: &mut [Vec<Number>]) {
         let (numbers, bytes) = (self.numbers, self.numbers.bytes());
         let [entries, added] = [Table::Sources, Table::Numbers].map(|table| self.table(table));
         let before = self.program.scalars.len() * bytes;

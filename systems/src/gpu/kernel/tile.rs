@@ -61,7 +61,7 @@ impl Writer<'_> {
             let mut results = vec![Vec::new(); self.written];
             for across in 0..columns {
                 let (at, loaded) = ([0, down, across], &mut loaded);
-                let mut point = InTile { at, place, starts: &starts, loaded };
+                let mut point = TilePoint { at, place, starts: &starts, loaded };
                 let values = self.evaluate(&mut point);
                 for (results, value) in results.iter_mut().zip(values) {
                     results.push(value);
@@ -80,7 +80,7 @@ impl Writer<'_> {
 }
 
 /// Of a tile: neighbours lie at constant distances, and what was loaded for one point is there for the next.
-struct InTile<'a> {
+struct TilePoint<'a> {
     at: [usize; 3],
     place: [Register<B32>; 3],
     starts: &'a [Register<Global>],
@@ -88,7 +88,7 @@ struct InTile<'a> {
     loaded: &'a mut HashMap<(Array, [isize; 3]), Vec<Number>>,
 }
 
-impl Point for InTile<'_> {
+impl Point for TilePoint<'_> {
     fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> Number {
         let columns = writer.geometry.columns as isize;
         let [z, y, x] = [0, 1, 2].map(|axis: usize| self.at[axis] as isize + offset[axis] as isize);

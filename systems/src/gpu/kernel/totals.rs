@@ -11,17 +11,19 @@ use std::collections::HashMap;
 
 use cuda_driver::Extents;
 
-use super::edge::AtEdge;
-use super::{HELD, HELD_VALUES, Kernel, Point, Table, Writer, addresses, check, text};
+use super::edge::EdgePoint;
+use super::{GeneratedKernel, HELD, HELD_VALUES, Point, Table, Writer, addresses, check, text};
 use crate::checked::System;
 use crate::expression::{Array, Fold};
 use crate::gpu::geometry::Geometry;
 use crate::gpu::numbers;
-use crate::gpu::places::Places;
+use crate::gpu::places::PlaceTables;
 use crate::program::Offset;
 use crate::totals::exact;
 use problem::Region;
-use ptx_writer::{B32, Emitter, Label, Number, Numbers, Register, Relation, Shared, THREAD, U32};
+use ptx_writer::{
+    B32, Emitter, Label, Number, NumberFormats, Register, Relation, Shared, THREAD, U32,
+};
 
 /// Bytes of what a reduction is of a block: two numbers.
 pub const PARTIAL: usize = 16;
@@ -39,7 +41,7 @@ const SHARED: Label = Label::named("SHARED");
 #[derive(Clone, Debug)]
 pub struct TotalsKernel {
     /// The kernel, without a launch of its own.
-    pub kernel: Box<Kernel>,
+    pub kernel: Box<GeneratedKernel>,
     units: Units,
 }
 
@@ -56,7 +58,7 @@ impl TotalsKernel {
     }
 }
 
-impl Kernel {
+impl GeneratedKernel {
     /// With that of a system's totals over a box of points, if it has some.
     ///
     /// # Errors
@@ -76,13 +78,13 @@ impl Kernel {
         let program = &reduced.program;
         let arrays: Vec<Array> = program.arrays().into_iter().collect();
         let arrays_read = arrays.len();
-        let places = Places::new(&reduced, program.reach(|_| true));
+        let places = PlaceTables::new(&reduced, program.reach(|_| true));
         let geometry = Geometry { march: None, finds_sides: false, ..like.clone() };
         check_totals(system, &geometry)?;
         let mut writer = Writer {
             system: &reduced,
             program,
-            numbers: Numbers { exact: true, ..numbers(system.dtype) },
+            numbers: NumberFormats { exact: true, ..numbers(system.dtype) },
             geometry: &geometry,
             places: &places,
             arrays: &arrays,
@@ -222,7 +224,7 @@ impl Writer<'_> {
             }
             starts.push(start);
             for place in 0..group {
-                points.points.push(AtEdge::new([z, y, self.emitter.add(U32, start, place)]));
+                points.points.push(EdgePoint::new([z, y, self.emitter.add(U32, start, place)]));
             }
         }
         if group > 1 {
@@ -326,7 +328,7 @@ fn each<'a>(
 
 /// Points of a row, in groups some distance from each other.
 struct Columns {
-    points: Vec<AtEdge>,
+    points: Vec<EdgePoint>,
     column: usize,
     /// Points that lie side by side.
     group: usize,

@@ -9,11 +9,11 @@ use kernels_gpu::wide2d::finished::Parameters;
 
 use super::*;
 use crate::gpu::OnTarget;
-use crate::gpu::target::Target;
+use crate::gpu::target::LaunchTarget;
 use crate::plan::on_cuda_cores;
 use crate::start::StartValues;
 use crate::tests::draw;
-use compute::device::Rows;
+use compute::device::MemoryRows;
 use compute::device::generated::MOST_ADDRESSES;
 use problem::ErrorKind;
 use transform::machine::Machine;
@@ -22,7 +22,7 @@ use transform::machine::Machine;
 #[derive(Default)]
 struct Counted(Rc<RefCell<Vec<(&'static str, usize)>>>);
 
-impl Target for Counted {
+impl LaunchTarget for Counted {
     fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error> {
         self.0.borrow_mut().push((what, bytes));
         Ok(self.0.borrow().len() - 1)
@@ -32,11 +32,11 @@ impl Target for Counted {
         0
     }
 
-    fn write(&mut self, _: usize, _: Rows, _: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, _: usize, _: MemoryRows, _: &[u8]) -> Result<(), Error> {
         Ok(())
     }
 
-    fn read(&self, _: usize, _: Rows, _: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, _: usize, _: MemoryRows, _: &mut [u8]) -> Result<(), Error> {
         unreachable!("no step is taken")
     }
 
@@ -74,7 +74,7 @@ fn what_is_looked_at_is_what_is_allocated() {
         let Ok(chosen) = on_cuda_cores(&system, machine.clone()) else { continue };
         let launch = chosen.launch();
         let kernel = launch.kernel(&system).unwrap();
-        let is_chain = matches!(launch, Launch::Chain(_));
+        let is_chain = matches!(launch, LaunchWork::Chain(_));
         chains[usize::from(system.is_staged())] += u32::from(is_chain);
         let need = launch.bytes(&system);
         assert!(launch.require(&system, Bytes(need as u64)).is_ok(), "seed {seed}");

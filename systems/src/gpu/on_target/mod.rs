@@ -4,21 +4,21 @@
 use std::sync::Arc;
 
 use kernels_gpu::layout::Grid2d;
-use kernels_gpu::wide2d::Launch;
-use kernels_gpu::wide2d::finished::{Given, MOST_PLANES};
+use kernels_gpu::wide2d::Wide2dLaunch;
+use kernels_gpu::wide2d::finished::{EpilogueInputs, MOST_PLANES};
 
 use super::geometry::Geometry;
-use super::kernel::{Kernel, TABLES, Table};
+use super::kernel::{GeneratedKernel, TABLES, Table};
 use super::listed;
 use super::sweep::FinishedSweep;
-use super::target::Target;
+use super::target::LaunchTarget;
 use crate::checked::System;
-use crate::evaluate::{Evaluator, Nothing, Plain};
+use crate::evaluate::{Evaluator, NoArrays, PlainF64};
 use crate::expression::{Array, Node};
 use crate::gpu::numbers;
 use crate::parts::{Field, Receiver};
 use crate::start::StartValues;
-use compute::device::Rows;
+use compute::device::MemoryRows;
 use compute::device::generated::MOST_ADDRESSES;
 use compute::engine::Session;
 use compute::engine::on_gpu::Ghosts;
@@ -45,7 +45,7 @@ pub struct OnTarget<T> {
     /// given back when no work waits for others.
     ghosts: Option<(Box<dyn Ghosts>, Vec<usize>)>,
     system: System,
-    kernel: Kernel,
+    kernel: GeneratedKernel,
     /// What computes all points before the kernel computes those near sides again, and the array with its operand.
     sweep: Option<(FinishedSweep, usize)>,
     target: T,
@@ -79,10 +79,10 @@ pub struct OnTarget<T> {
     done: usize,
 }
 
-impl<T: Target> OnTarget<T> {
+impl<T: LaunchTarget> OnTarget<T> {
     pub fn new(
         system: System,
-        kernel: Kernel,
+        kernel: GeneratedKernel,
         beginning: StartValues,
         target: T,
     ) -> Result<Self, Error> {
@@ -92,7 +92,7 @@ impl<T: Target> OnTarget<T> {
     /// Of a rank's part with what gathers what it solves for.
     pub fn solving(
         system: System,
-        kernel: Kernel,
+        kernel: GeneratedKernel,
         beginning: StartValues,
         mut target: T,
         among: Option<Gather>,
@@ -140,7 +140,7 @@ impl<T: Target> OnTarget<T> {
         let values = convert(system.dtype, kernel.places.values.iter().copied());
         let mut table = |bytes: &[u8]| {
             let array = target.allocate("tables", bytes.len().max(8))?;
-            target.write(array, Rows::first(bytes.len()), bytes)?;
+            target.write(array, MemoryRows::first(bytes.len()), bytes)?;
             Ok::<usize, Error>(array)
         };
         let mut tables = vec![table(&entries)?, table(&values)?];
@@ -199,7 +199,7 @@ impl<T: Target> OnTarget<T> {
     pub fn sweeping(mut self, sweep: FinishedSweep) -> Result<Self, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(&sweep.words);
         let words = self.target.allocate("weights", bytes.len())?;
-        self.target.write(words, Rows::first(bytes.len()), bytes)?;
+        self.target.write(words, MemoryRows::first(bytes.len()), bytes)?;
         Ok(Self { sweep: Some((sweep, words)), ..self })
     }
 
@@ -242,11 +242,11 @@ impl<T: Target> OnTarget<T> {
             table => self.target.address(self.tables[table as usize - Table::Entries as usize]),
         });
         let count = sweep.shape.planes.len() as u32;
-        let given = Given { planes, count, addresses, emulated: 0 };
+        let given = EpilogueInputs { planes, count, addresses, emulated: 0 };
         let next = self.fields[0].last().expect("an array to take the next values");
         let (nx, ny, pitch) = (nx as u32, ny as u32, pitch as u32);
         let (tile_rows, stages) = (sweep.tile_rows, sweep.stages);
-        let launch = Launch { grid: Grid2d { nx, ny, pitch }, tile_rows, stages };
+        let launch = Wide2dLaunch { grid: Grid2d { nx, ny, pitch }, tile_rows, stages };
         let parameters = (
             points(self.array(sweep.shape.input)).cast_const(),
             points(*next),
@@ -278,11 +278,11 @@ impl<T: Target> OnTarget<T> {
             let of_step = |step: usize| {
                 let system = &self.system;
                 let evaluator =
-                    Evaluator::new(system, Plain, &Nothing, step as f64).knowing(reduced);
+                    Evaluator::new(system, PlainF64, &NoArrays, step as f64).knowing(reduced);
                 nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
             };
             let bytes = convert(self.system.dtype, (step..step + self.portion).flat_map(of_step));
-            self.target.write(self.numbers, Rows::first(bytes.len()), &bytes)?;
+            self.target.write(self.numbers, MemoryRows::first(bytes.len()), &bytes)?;
             self.numbers_of = (step, self.portion);
         }
         if !changing {
@@ -302,7 +302,7 @@ impl<T: Target> OnTarget<T> {
     }
 
     /// Queues one step, or of a chain up to those of a launch, and that it is noted at a place for so many steps
-    /// what receivers have: before each step, or after it ([`Kernel::notes_before`]).
+    /// what receivers have: before each step, or after it ([`GeneratedKernel::notes_before`]).
     fn queue(&mut self, steps: usize, slot: usize) -> Result<(), Error> {
         let reduced = self.reduced_before()?;
         self.refresh(steps, false)?;
@@ -331,7 +331,7 @@ impl<T: Target> OnTarget<T> {
     }
 
     /// The kernel of a stage.
-    fn kernel_of(&self, stage: usize) -> &Kernel {
+    fn kernel_of(&self, stage: usize) -> &GeneratedKernel {
         stage.checked_sub(1).map_or(&self.kernel, |after| &self.kernel.after[after])
     }
 
@@ -381,7 +381,7 @@ impl<T: Target> OnTarget<T> {
     pub fn replace(
         &mut self,
         array: usize,
-        write: impl FnOnce(&mut T, usize, Rows) -> Result<bool, Error>,
+        write: impl FnOnce(&mut T, usize, MemoryRows) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
         let Array::Field { field, level } = self.system.numbered()[array] else {
             unreachable!("coefficients have no number")
@@ -419,7 +419,7 @@ impl<T: Target> OnTarget<T> {
     /// What was noted in the first so many steps.
     fn noted(&self, steps: usize) -> Result<Vec<Vec<f64>>, Error> {
         let mut bytes = vec![0; steps * self.record_bytes()];
-        self.target.read(self.records, Rows::first(bytes.len()), &mut bytes)?;
+        self.target.read(self.records, MemoryRows::first(bytes.len()), &mut bytes)?;
         let values: Vec<f64> = match self.system.dtype {
             Dtype::F64 => bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect(),
             _ => {
@@ -432,13 +432,13 @@ impl<T: Target> OnTarget<T> {
 }
 
 /// Where a box of points of an array lies.
-fn rows(geometry: &Geometry, dtype: Dtype, region: Region) -> Rows {
+fn rows(geometry: &Geometry, dtype: Dtype, region: Region) -> MemoryRows {
     let &Geometry { lead, pitch, extents: [_, ny, _], .. } = geometry;
     let [z, y, x] = region.low.map(|at| at as usize);
     let [planes, rows, width] = region.extents();
     let start = (lead + (z * ny + y) * pitch + x) * dtype.bytes();
     let (row_pitch, plane_pitch) = (pitch * dtype.bytes(), ny * pitch * dtype.bytes());
-    Rows { start, width: width * dtype.bytes(), rows, row_pitch, planes, plane_pitch }
+    MemoryRows { start, width: width * dtype.bytes(), rows, row_pitch, planes, plane_pitch }
 }
 
 /// Numbers in the type that kernels compute in.

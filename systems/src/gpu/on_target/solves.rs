@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::{OnTarget, rows};
 use crate::checked::System;
 use crate::expression::Array;
-use crate::gpu::target::Target;
-use compute::device::Rows;
+use crate::gpu::target::LaunchTarget;
+use compute::device::MemoryRows;
 use compute::ranks::Gather;
 use problem::values::Element;
 use problem::{Error, Shape, with_dtype, with_values};
@@ -19,16 +19,16 @@ const LINE: usize = 128;
 pub struct Solves {
     /// The solve of each stage that is one.
     numbers: BTreeMap<usize, usize>,
-    among: Option<Among>,
+    among: Option<GatheredSolve>,
 }
 
 /// What a rank has to solve on the whole grid.
-struct Among {
+struct GatheredSolve {
     gather: Gather,
     /// What is solved for, and the solution.
     arrays: [usize; 2],
     /// Where the points of the whole grid lie in them.
-    rows: Rows,
+    rows: MemoryRows,
 }
 
 impl Solves {
@@ -37,15 +37,15 @@ impl Solves {
     /// # Errors
     /// The target refuses.
     pub fn new(
-        (system, own): (&System, Rows),
-        target: &mut impl Target,
+        (system, own): (&System, MemoryRows),
+        target: &mut impl LaunchTarget,
         gather: Option<Gather>,
     ) -> Result<Self, Error> {
         let among = |gather: Gather| {
             let rows = whole(gather.shape(), system.dtype.bytes());
             let bytes = rows.planes * rows.plane_pitch;
             let mut array = || target.allocate("solves of the whole grid", bytes);
-            Ok::<_, Error>(Among { arrays: [array()?, array()?], gather, rows })
+            Ok::<_, Error>(GatheredSolve { arrays: [array()?, array()?], gather, rows })
         };
         let among = gather.map(among).transpose()?;
         let rows = among.as_ref().map_or(own, |among| among.rows);
@@ -62,21 +62,21 @@ impl Solves {
 }
 
 /// Where the points of a whole grid lie in an array by itself.
-fn whole(shape: Shape, bytes: usize) -> Rows {
+fn whole(shape: Shape, bytes: usize) -> MemoryRows {
     let [planes, rows, columns] = shape.extents();
     let width = columns * bytes;
     let row_pitch = width.next_multiple_of(LINE);
-    Rows { start: 0, width, rows, row_pitch, planes, plane_pitch: rows * row_pitch }
+    MemoryRows { start: 0, width, rows, row_pitch, planes, plane_pitch: rows * row_pitch }
 }
 
-impl<T: Target> OnTarget<T> {
+impl<T: LaunchTarget> OnTarget<T> {
     /// Queues the solve of a stage, from one array to another; among ranks it is done when this returns.
     pub(super) fn solve(&mut self, stage: usize, from_to: [Array; 2]) -> Result<(), Error> {
         let number = self.solves.numbers[&stage];
         let (geometry, dtype) = (&self.kernel_of(stage).geometry, self.system.dtype);
         let held = rows(geometry, dtype, self.system.whole());
         let arrays = from_to.map(|array| self.array(array));
-        let Some(Among { gather, arrays: whole, rows }) = &self.solves.among else {
+        let Some(GatheredSolve { gather, arrays: whole, rows }) = &self.solves.among else {
             return self.target.solve(number, arrays, held);
         };
         let right = gather.whole(&self.box_of(from_to[0], gather.own())?)?;

@@ -11,12 +11,12 @@ use crate::checked::System;
 use crate::description::Table;
 use crate::evaluate::Values;
 use crate::expression::Array;
-use crate::gpu::target::Target;
+use crate::gpu::target::LaunchTarget;
 use crate::interval::SumRounding;
 use crate::parts::Field;
 use crate::places::Places;
 use crate::session::{self, Copies, StepSession};
-use crate::tape::{Kept, Taping};
+use crate::tape::{TapeValues, TapedSession};
 use compute::device::{DeviceArray, DeviceGrid, Memory};
 use compute::engine::{Session, State};
 use problem::observe::PendingCopy;
@@ -24,7 +24,7 @@ use problem::{
     Clock, Dtype, Error, Grid, Region, Shape, View, values as grid, with_dtype, with_values,
 };
 
-impl<T: Target> Session for OnTarget<T> {
+impl<T: LaunchTarget> Session for OnTarget<T> {
     fn device(&self) -> String {
         let device = self.target.describe();
         match &self.ghosts {
@@ -117,7 +117,7 @@ impl<T: Target> Session for OnTarget<T> {
     }
 }
 
-impl<T: Target> OnTarget<T> {
+impl<T: LaunchTarget> OnTarget<T> {
     /// Has rows of records be those after each step, where the kernel notes what was before it.
     fn note_end(
         &mut self,
@@ -132,7 +132,7 @@ impl<T: Target> OnTarget<T> {
     }
 }
 
-impl<T: Target> StepSession for OnTarget<T> {
+impl<T: LaunchTarget> StepSession for OnTarget<T> {
     fn take_array(&mut self, array: usize, from: &DeviceArray) -> Result<bool, Error> {
         if self.ghosts.is_some() {
             return Ok(false);
@@ -241,8 +241,8 @@ impl<T: Target> StepSession for OnTarget<T> {
         self.target.free_room()
     }
 
-    fn keep(&mut self, array: usize, to: &mut Kept, dtype: Dtype) -> Result<(), Error> {
-        let Kept::OnDevice(memory, start) = to else {
+    fn keep(&mut self, array: usize, to: &mut TapeValues, dtype: Dtype) -> Result<(), Error> {
+        let TapeValues::OnDevice(memory, start) = to else {
             return session::keep(self, array, to, dtype);
         };
         let (own, whole) = (self.system.dtype, Region::whole(self.system.shape));
@@ -250,8 +250,8 @@ impl<T: Target> StepSession for OnTarget<T> {
         self.target.pack(self.array(self.system.numbered()[array]), rows, (memory, *start))
     }
 
-    fn take_kept(&mut self, array: usize, from: &Kept) -> Result<(), Error> {
-        let Kept::OnDevice(memory, start) = from else {
+    fn take_kept(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
+        let TapeValues::OnDevice(memory, start) = from else {
             return session::take_kept(self, array, from);
         };
         let (own, whole) = (self.system.dtype, Region::whole(self.system.shape));
@@ -261,8 +261,10 @@ impl<T: Target> StepSession for OnTarget<T> {
         self.target.unpack(self.array(self.system.numbered()[array]), rows, (memory, *start))
     }
 
-    fn read_kept(&mut self, from: &Kept) -> Result<problem::Values, Error> {
-        let Kept::OnDevice(memory, start) = from else { return Ok(from.values()?.into_owned()) };
+    fn read_kept(&mut self, from: &TapeValues) -> Result<problem::Values, Error> {
+        let TapeValues::OnDevice(memory, start) = from else {
+            return Ok(from.values()?.into_owned());
+        };
         let own = self.system.dtype.stored();
         let mut bytes = vec![0; self.system.shape.points() * own.bytes()];
         self.target.read_packed((memory, *start), &mut bytes)?;
@@ -278,7 +280,7 @@ impl<T: Target> StepSession for OnTarget<T> {
         &mut self,
         steps: usize,
         points: &[(usize, usize)],
-        taping: &mut Taping,
+        taping: &mut TapedSession,
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
         self.target.begin()?;
         let start = Instant::now();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Totals of the values that lie on what launches kernels.
 
-use super::{OnTarget, Target};
+use super::{LaunchTarget, OnTarget};
 use crate::checked::System;
-use crate::evaluate::{Evaluator, Nothing, Plain};
+use crate::evaluate::{Evaluator, NoArrays, PlainF64};
 use crate::gpu::kernel::{PARTIAL, Table, TotalsKernel};
 use crate::totals::Partial;
-use compute::device::Rows;
+use compute::device::MemoryRows;
 use compute::device::generated::{MOST_ADDRESSES, TOTALS};
 use problem::Error;
 
@@ -34,12 +34,12 @@ impl Reducing {
     pub fn new(
         system: &System,
         kernel: &TotalsKernel,
-        target: &mut impl Target,
+        target: &mut impl LaunchTarget,
     ) -> Result<Self, Error> {
         let places = &kernel.kernel.places;
         let mut table = |bytes: &[u8]| {
             let array = target.allocate("tables", bytes.len().max(8))?;
-            target.write(array, Rows::first(bytes.len()), bytes)?;
+            target.write(array, MemoryRows::first(bytes.len()), bytes)?;
             Ok::<usize, Error>(array)
         };
         let tables = [
@@ -56,7 +56,7 @@ impl Reducing {
     }
 }
 
-impl<T: Target> OnTarget<T> {
+impl<T: LaunchTarget> OnTarget<T> {
     /// What the reductions of totals are before the next step, if it waits for them.
     pub(super) fn reduced_before(&mut self) -> Result<Vec<f64>, Error> {
         if !self.waits {
@@ -91,12 +91,12 @@ impl<T: Target> OnTarget<T> {
         }
         let of = self.totals.as_mut().expect("the system has totals");
         if of.changing || std::mem::take(&mut of.once) {
-            let evaluator = Evaluator::new(&self.system, Plain, &Nothing, self.done as f64);
+            let evaluator = Evaluator::new(&self.system, PlainF64, &NoArrays, self.done as f64);
             let evaluator = evaluator.knowing(known);
             let scalars = self.system.totals.program.scalars.iter();
             let numbers: Vec<f64> = scalars.map(|node| evaluator.at(node, [0; 3])).collect();
             let bytes: &[u8] = bytemuck::cast_slice(&numbers);
-            self.target.write(of.numbers, Rows::first(bytes.len()), bytes)?;
+            self.target.write(of.numbers, MemoryRows::first(bytes.len()), bytes)?;
         }
         let of = self.totals.as_ref().expect("the system has totals");
         let kernel = self.kernel.totals.as_ref().expect("the system has totals");
@@ -118,7 +118,7 @@ impl<T: Target> OnTarget<T> {
     pub(super) fn reductions(&self, looks: usize) -> Result<Vec<Vec<Partial>>, Error> {
         let of = self.totals.as_ref().expect("the system has totals");
         let mut bytes = vec![0; looks * of.bytes];
-        self.target.read(of.records, Rows::first(bytes.len()), &mut bytes)?;
+        self.target.read(of.records, MemoryRows::first(bytes.len()), &mut bytes)?;
         let count = self.system.totals.reductions.len();
         let of_look = |bytes: &[u8]| {
             let all: Vec<Partial> = bytemuck::pod_collect_to_vec(bytes);

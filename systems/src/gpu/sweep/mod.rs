@@ -22,8 +22,8 @@ use crate::speeds::GPU;
 use compute::families::wide2d::best_tile_rows;
 use problem::Region;
 use problem::boundary::Side;
-use shape::Shape;
-use weights::Numbers;
+use shape::SweepShape;
+use weights::SplitWeights;
 
 mod shape;
 mod weights;
@@ -32,7 +32,7 @@ mod weights;
 #[derive(Clone, Debug)]
 pub struct FinishedSweep {
     /// What is summed, and what is read beside it.
-    pub shape: Shape,
+    pub shape: SweepShape,
     /// The kernel.
     pub kernel: &'static Finished,
     /// The operand.
@@ -54,7 +54,7 @@ pub struct FinishedSweep {
 /// # Errors
 /// Why it is none.
 pub fn check(system: &System) -> Result<(), String> {
-    Shape::new(system).map(|_| ())
+    SweepShape::new(system).map(|_| ())
 }
 
 impl FinishedSweep {
@@ -63,9 +63,9 @@ impl FinishedSweep {
     /// # Errors
     /// Why it is none.
     pub fn new(system: &System, machine: &Machine) -> Result<Self, String> {
-        let shape = Shape::new(system)?;
+        let shape = SweepShape::new(system)?;
         let weights: Vec<f64> = shape.taps.iter().map(|(_, weight)| *weight).collect();
-        let numbers = Numbers::new(shape.element, &weights);
+        let numbers = SplitWeights::new(shape.element, &weights);
         let (rows, count) = (shape.reach()[1] as u32, numbers.of.len());
         let fits = |kernel: &&Finished| {
             kernel.element == shape.element && kernel.radius >= rows && kernel.numbers == count

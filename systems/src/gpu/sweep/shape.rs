@@ -14,7 +14,7 @@ use problem::job::Depth;
 
 /// What is summed, and what is read beside it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shape {
+pub struct SweepShape {
     /// How values are stored.
     pub element: Element,
     /// What is summed.
@@ -25,7 +25,7 @@ pub struct Shape {
     pub planes: Vec<Array>,
 }
 
-impl Shape {
+impl SweepShape {
     /// The shape of a system's sweep.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ const TINY: f64 = 4.0 * f64::EPSILON;
 
 /// Weights as sums of numbers of an element type, times a factor.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Numbers {
+pub struct SplitWeights {
     /// For each number that a weight is a sum of, that of each weight.
     pub of: Vec<Vec<f64>>,
     /// What the sum is multiplied with in the end.
@@ -24,7 +24,7 @@ pub struct Numbers {
     pub off: f64,
 }
 
-impl Numbers {
+impl SplitWeights {
     /// One number where that is all of a weight, up to a common factor; else two.
     pub fn new(element: Element, weights: &[f64]) -> Self {
         let round = |number: f64| value(element, bits(element, number));
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     /// The weights that they stand for.
-    fn sums(numbers: &Numbers) -> Vec<f64> {
+    fn sums(numbers: &SplitWeights) -> Vec<f64> {
         let of = |at: usize| numbers.of.iter().map(|number| number[at]).sum::<f64>();
         (0..numbers.of[0].len()).map(|at| of(at) * numbers.factor).collect()
     }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn fractions_are_one_number_and_others_two() {
         for element in [Element::F16, Element::Bf16] {
-            let of = |weights: &[f64]| Numbers::new(element, weights);
+            let of = |weights: &[f64]| SplitWeights::new(element, weights);
             for weights in [&[1.0, 1.0, -8.0][..], &[1.0 / 9.0; 9], &[-1.0 / 12.0, 4.0 / 3.0, -2.5]]
             {
                 let numbers = of(weights);
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn weights_far_below_and_above_one_are_taken() {
         for scale in [-100, -27, 0, 30].map(|exponent| 2f64.powi(exponent)) {
-            let numbers = Numbers::new(Element::F16, &[0.3 * scale, -0.7 * scale]);
+            let numbers = SplitWeights::new(Element::F16, &[0.3 * scale, -0.7 * scale]);
             assert_eq!(numbers.of.len(), 1, "tenths");
             assert!(numbers.of[0].iter().all(|number| number.is_finite() && *number != 0.0));
         }

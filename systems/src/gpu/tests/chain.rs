@@ -13,9 +13,9 @@ use super::{assemble, cases, on_a_machine, simulation};
 use crate::checked::System;
 use crate::examples::EXAMPLES;
 use crate::families::Hardware;
-use crate::gpu::kernel::Kernel;
-use crate::gpu::tile::Tile;
-use crate::gpu::{Launch, TileState, cost};
+use crate::gpu::kernel::GeneratedKernel;
+use crate::gpu::tile::BlockTile;
+use crate::gpu::{LaunchWork, TileState, cost};
 use crate::plan::{self, Request};
 use crate::start::StartValues;
 use crate::tests::draw;
@@ -27,15 +27,15 @@ use problem::Dtype;
 const CASES: u64 = 20;
 
 /// A simulation by a kernel of several steps a launch, which is executed by reading it.
-pub fn chained(system: &System, tile: Tile) -> SystemSimulation {
+pub fn chained(system: &System, tile: BlockTile) -> SystemSimulation {
     let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
-    let kernel = Kernel::chained(system, tile).unwrap();
+    let kernel = GeneratedKernel::chained(system, tile).unwrap();
     on_a_machine(system, kernel, beginning)
 }
 
 /// A part of any size.
-fn tile(system: &System, random: &mut ChaCha8Rng, steps: usize) -> Tile {
+fn tile(system: &System, random: &mut ChaCha8Rng, steps: usize) -> BlockTile {
     let [_, ny, _] = system.shape.extents();
     let ([_, y, x], reads) = (system.reach(), system.program.reach(|_| true));
     let three = system.shape.dims() == 3;
@@ -45,10 +45,10 @@ fn tile(system: &System, random: &mut ChaCha8Rng, steps: usize) -> Tile {
         2 * reach * steps + 2 * reads[axis] + random.random_range(1..most)
     };
     if (ny, y) == (1, 0) && !three {
-        return Tile::of(system, steps, [points(2, x, 60), 1, 1], planes);
+        return BlockTile::of(system, steps, [points(2, x, 60), 1, 1], planes);
     }
     let (lanes, down) = (points(2, x, 20), points(1, y, 20).div_ceil(rows));
-    Tile::of(system, steps, [lanes, rows, down], planes)
+    BlockTile::of(system, steps, [lanes, rows, down], planes)
 }
 
 pub fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
@@ -82,7 +82,7 @@ fn chains_have_the_bits_of_single_steps() {
             });
             let tile = tile(&system, &mut random, steps);
             // A layer may have more memories than a kernel takes arrays.
-            if Launch::Chain(tile).check(&system).is_err() {
+            if LaunchWork::Chain(tile).check(&system).is_err() {
                 return None;
             }
             let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
@@ -93,7 +93,7 @@ fn chains_have_the_bits_of_single_steps() {
                 same(&mut together, &mut singly, &format!("{what} after {}", first + count));
             }
             together
-                .run(4 * steps, &[2 * steps, 4 * steps - 1], &mut problem::observe::Nobody)
+                .run(4 * steps, &[2 * steps, 4 * steps - 1], &mut problem::observe::NoObserver)
                 .unwrap_or_else(|error| panic!("{what}: {error}"));
             singly.step(2 * steps).unwrap();
             same(&mut together, &mut singly, &what);
@@ -168,7 +168,7 @@ fn chains_of_few_planes() {
             let steps = 2 + planes % 2;
             let [lanes, down] = [5, 3].map(|values| 2 * steps + 2 + values);
             let part = Some(1 + planes % 3);
-            let tile = Tile::of(&system, steps, [lanes, 1, down], part);
+            let tile = BlockTile::of(&system, steps, [lanes, 1, down], part);
             let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
             for count in [steps, 1] {
                 together.step(count).unwrap();
@@ -207,7 +207,7 @@ fn blocks_note_any_number_of_receivers() {
                 description = description.receiver(["u", "v"][number % 2], &at);
             }
             let system = System::new(&description, Path::new("")).unwrap();
-            let tile = Tile::of(&system, 2, [lanes, 1, down], planes);
+            let tile = BlockTile::of(&system, 2, [lanes, 1, down], planes);
             assert_eq!(tile.threads(), threads);
             let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
             together.step(3).unwrap();
@@ -235,7 +235,7 @@ fn built_in_systems_have_chains() {
         }
         tried += 1;
         // A step of four stages reads so far that two have no middle.
-        let of_steps = |steps| Tile::of(&system, steps, [32, 8, 4], is_3d.then_some(6));
+        let of_steps = |steps| BlockTile::of(&system, steps, [32, 8, 4], is_3d.then_some(6));
         let mut tiles = [2, 1].into_iter().map(of_steps);
         let tile = tiles.find(|tile| tile.middle().iter().all(|points| *points > 0)).unwrap();
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
@@ -257,7 +257,7 @@ fn values_change_places() {
             .field(FieldText::new("v", "y", "u").boundary("periodic"))
             .field(FieldText::new("w", "x*y/64", "prev2(w) + 0.125*laplace(u)").boundary("zero"));
         let system = System::new(&description, Path::new("")).unwrap();
-        let tile = Tile::of(&system, 3, [24, 2, 8], None);
+        let tile = BlockTile::of(&system, 3, [24, 2, 8], None);
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         for count in [1, 2, 3, 4] {
             together.step(count).unwrap();
@@ -280,8 +280,8 @@ fn chains_are_assembled_without_spills() {
             let system = System::new(&description, Path::new("")).unwrap();
             let chosen = plan::on_cuda_cores(&system, Machine::h200()).unwrap();
             println!("{} {:?}: {}", example.name, description.size, chosen.way.kernel);
-            let Some(Launch::Chain(tile)) = chosen.way.launch else { continue };
-            let text = Kernel::chained(&system, tile).unwrap().text;
+            let Some(LaunchWork::Chain(tile)) = chosen.way.launch else { continue };
+            let text = GeneratedKernel::chained(&system, tile).unwrap().text;
             for chip in ["sm_80", "sm_90a"] {
                 let no_spills = assemble(example.name, &text, chip).unwrap_or(true);
                 assert!(no_spills, "{} for {chip} spills", example.name);
@@ -302,7 +302,7 @@ fn what_nobody_reads_is_left_out() {
                 FieldText::new("v", "y", "v + 0.125*down(v)").boundary("x:periodic,y:constant=1"),
             );
         let system = System::new(&description, Path::new("")).unwrap();
-        let tile = Tile::of(&system, 3, [24, 3, 6], None);
+        let tile = BlockTile::of(&system, 3, [24, 3, 6], None);
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         together.step(7).unwrap();
         singly.step(7).unwrap();

@@ -5,7 +5,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::evaluate::Numbers as _;
+use crate::evaluate::NumberKind as _;
 use crate::expression::Function;
 use crate::gpu::operation::call;
 use crate::interval::{Interval, Rounding};

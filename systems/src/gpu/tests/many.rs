@@ -9,9 +9,9 @@ use super::{assemble, cases, on_a_machine, simulation};
 use crate::checked::System;
 use crate::examples::find;
 use crate::gpu::geometry::Geometry;
-use crate::gpu::kernel::Kernel;
+use crate::gpu::kernel::GeneratedKernel;
 use crate::gpu::many;
-use crate::gpu::tile::Tile;
+use crate::gpu::tile::BlockTile;
 use crate::start::StartValues;
 use crate::tests::draw;
 use crate::{Description, SystemSimulation, Text};
@@ -23,7 +23,7 @@ const CASES: u64 = 24;
 fn of(system: &System, geometry: &Geometry) -> SystemSimulation {
     let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
-    let kernel = Kernel::of_step(system, geometry.clone()).unwrap();
+    let kernel = GeneratedKernel::of_step(system, geometry.clone()).unwrap();
     on_a_machine(system, kernel, beginning)
 }
 
@@ -143,7 +143,7 @@ fn kernels_of_many_arrays_do_not_spill() {
         for nx in [32, 33] {
             description.size[2] = nx;
             let system = System::new(&description, Path::new("")).unwrap();
-            let kernel = Kernel::new(&system).unwrap();
+            let kernel = GeneratedKernel::new(&system).unwrap();
             for chip in ["sm_80", "sm_90a"] {
                 let name = format!("{dtype}, rows of {nx}");
                 assert!(assemble(&name, &kernel.text, chip).unwrap_or(true), "{name} spills");
@@ -160,9 +160,9 @@ fn chains_of_many_arrays_have_as_many_registers_as_they_need() {
     for system in systems.filter(|system| system.shape.dims() == 2) {
         let [_, y, x] = system.reach();
         let (lanes, down) = (2 * x + 28, 2 * y + 4);
-        let tile = Tile::of(&system, 1, [lanes, 1, down], None);
+        let tile = BlockTile::of(&system, 1, [lanes, 1, down], None);
         // An axis may be periodic for some of the fields only.
-        let Ok(kernel) = Kernel::chained(&system, tile) else { continue };
+        let Ok(kernel) = GeneratedKernel::chained(&system, tile) else { continue };
         assert!(kernel.text.contains(".minnctapersm 1\n"));
         tried += 1;
     }

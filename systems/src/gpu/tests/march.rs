@@ -13,7 +13,7 @@ use super::{cases, on_a_machine, simulation};
 use crate::checked::System;
 use crate::gpu::cost;
 use crate::gpu::geometry::March;
-use crate::gpu::kernel::Kernel;
+use crate::gpu::kernel::GeneratedKernel;
 use crate::gpu::march::held;
 use crate::start::StartValues;
 use crate::tests::draw;
@@ -26,7 +26,7 @@ const CASES: u64 = 12;
 fn marched(system: &System, march: March) -> SystemSimulation {
     let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
-    let kernel = Kernel::marched(system, march).unwrap();
+    let kernel = GeneratedKernel::marched(system, march).unwrap();
     on_a_machine(system, kernel, beginning)
 }
 

@@ -12,7 +12,7 @@ mod stages;
 mod sweep;
 
 use super::emulated::Emulated;
-use super::kernel::Kernel;
+use super::kernel::GeneratedKernel;
 use super::{OnTarget, ptx};
 use crate::checked::System;
 use crate::examples::EXAMPLES;
@@ -37,11 +37,15 @@ fn cases(usual: u64) -> u64 {
 fn simulation(system: &System) -> SystemSimulation {
     let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
-    let kernel = Kernel::new(system).unwrap();
+    let kernel = GeneratedKernel::new(system).unwrap();
     on_a_machine(system, kernel, beginning)
 }
 
-fn on_a_machine(system: &System, kernel: Kernel, beginning: StartValues) -> SystemSimulation {
+fn on_a_machine(
+    system: &System,
+    kernel: GeneratedKernel,
+    beginning: StartValues,
+) -> SystemSimulation {
     let target = Emulated::new(&kernel);
     let target = OnTarget::new(system.clone(), kernel, beginning, target).unwrap();
     SystemSimulation::with(system, Box::new(target)).unwrap()

@@ -4,13 +4,13 @@
 
 use super::{cases, march, sweep};
 use crate::tests::{draw, totals};
-use crate::{Asked, Description, FieldText, System, SystemSimulation, families};
+use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation, families};
 use compute::engine::EngineRequest;
 use problem::Error;
 use std::path::Path;
 
 /// Steps one by one, as many as a launch takes, and the last one of a launch.
-fn wrong(description: &Description, asked: &Asked) -> Result<(), Error> {
+fn wrong(description: &Description, asked: &ComputeOptions) -> Result<(), Error> {
     let system = System::new(description, Path::new(""))?;
     let mut simulation = SystemSimulation::asked(&system, asked)?;
     simulation.checked_step()?;
@@ -22,7 +22,7 @@ fn wrong(description: &Description, asked: &Asked) -> Result<(), Error> {
 }
 
 /// All cases; those that a family refuses, where one is asked for, are not counted. Returns how many were.
-fn all(draw: impl Fn(u64) -> Description, asked: &Asked) -> u64 {
+fn all(draw: impl Fn(u64) -> Description, asked: &ComputeOptions) -> u64 {
     let first = std::env::var("SYSTEM_FIRST").map_or(0, |text| text.parse().unwrap());
     let (mut failed, mut taken) = (Vec::new(), 0);
     // It keeps the GPU open, which would take longer for each case than the case.
@@ -44,13 +44,13 @@ fn held() -> Result<SystemSimulation, Error> {
     SystemSimulation::asked(&System::new(&description, Path::new(""))?, &on(EngineRequest::Cuda))
 }
 
-fn on(engine: EngineRequest) -> Asked {
-    Asked { engine, ..Asked::default() }
+fn on(engine: EngineRequest) -> ComputeOptions {
+    ComputeOptions { engine, ..ComputeOptions::default() }
 }
 
-fn by(family: &str) -> Asked {
+fn by(family: &str) -> ComputeOptions {
     let family = families::find(family).expect("a family").name();
-    Asked { family: Some(family), ..Asked::default() }
+    ComputeOptions { family: Some(family), ..ComputeOptions::default() }
 }
 
 #[test]

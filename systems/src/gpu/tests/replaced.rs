@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use super::super::emulated::Emulated;
-use super::super::kernel::Kernel;
-use super::super::target::Target;
-use super::super::tile::Tile;
+use super::super::kernel::GeneratedKernel;
+use super::super::target::LaunchTarget;
+use super::super::tile::BlockTile;
 use super::super::{OnTarget, TileState};
 use super::cases;
 use crate::checked::System;
@@ -26,9 +26,10 @@ fn opened(system: &System, chained: bool) -> OnTarget<Emulated> {
             let reach = system.reach();
             let points = [2, 1, 0].map(|axis: usize| 4 * reach[axis] + 8);
             let rows = if system.shape.extents()[1] > 1 { points[1] } else { 1 };
-            Kernel::chained(&system, Tile::of(&system, 2, [points[0], 1, rows], None)).unwrap()
+            GeneratedKernel::chained(&system, BlockTile::of(&system, 2, [points[0], 1, rows], None))
+                .unwrap()
         }
-        false => Kernel::new(&system).unwrap(),
+        false => GeneratedKernel::new(&system).unwrap(),
     };
     let target = Emulated::new(&kernel);
     OnTarget::new(system, kernel, beginning, target).unwrap()

@@ -12,7 +12,7 @@ use crate::examples::EXAMPLES;
 use crate::expression::Array;
 use crate::families::Hardware;
 use crate::gpu::held::TileState;
-use crate::gpu::tile::Tile;
+use crate::gpu::tile::BlockTile;
 use crate::plan::{self, Request};
 use crate::{Description, FieldText, Method};
 use compute::engine::EngineRequest;
@@ -52,7 +52,7 @@ fn built_in_systems_take_their_stages_in_one_launch() {
         let ([_, y, x], [_, far_y, far_x]) = (system.reach(), system.program.reach(|_| true));
         for steps in [1, 3] {
             let (lanes, down) = (2 * x * steps + 2 * far_x + 5, 2 * y * steps + 2 * far_y + 3);
-            let tile = Tile::of(&system, steps, [lanes, 2, down.div_ceil(2)], None);
+            let tile = BlockTile::of(&system, steps, [lanes, 2, down.div_ceil(2)], None);
             let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
             let what = format!("{name} {size:?}, {tile:?}");
             for count in [1, steps, 2] {
@@ -73,7 +73,7 @@ fn what_absorbs_waves_is_taken_too() {
         let mut description = Description::parse(built_in.name, built_in.text).unwrap();
         description.size = vec![47, 67];
         let system = System::new(&description, Path::new("")).unwrap();
-        let tile = Tile::of(&system, 2, [40, 4, 10], None);
+        let tile = BlockTile::of(&system, 2, [40, 4, 10], None);
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         together.step(3).unwrap();
         singly.step(3).unwrap();
@@ -124,7 +124,7 @@ fn stages_share_the_numbers_of_a_step() {
             .source("u", &[0, 0], "0.5*n")
             .receiver("u", &[12, 28]);
         let system = System::new(&description, Path::new("")).unwrap();
-        let tile = Tile::of(&system, 2, [2 * 16 + 7, 3, 13], None);
+        let tile = BlockTile::of(&system, 2, [2 * 16 + 7, 3, 13], None);
         let [mut together, mut singly] = [chained(&system, tile), simulation(&system)];
         for count in [1, 2, 3] {
             together.step(count).unwrap();

@@ -4,7 +4,7 @@
 use cuda_driver::{Entry, Extents};
 use kernels_gpu::pointwise::Point;
 use kernels_gpu::row_window::HALF;
-use kernels_gpu::wide2d::finished::{DISTANCE, Emulated, Given, PARAMETER, Parameters};
+use kernels_gpu::wide2d::finished::{DISTANCE, Emulated, EpilogueInputs, PARAMETER, Parameters};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -20,14 +20,14 @@ use crate::checked::System;
 use crate::examples::find;
 use crate::gpu::device::with_sweep;
 use crate::gpu::emulated::Emulated as Reader;
-use crate::gpu::kernel::{Epilogue, Kernel};
+use crate::gpu::kernel::{Epilogue, GeneratedKernel};
 use crate::gpu::on_target::OnTarget;
 use crate::gpu::sweep::FinishedSweep;
-use crate::gpu::target::Target;
+use crate::gpu::target::LaunchTarget;
 use crate::start::StartValues;
 use crate::{Description, FieldText, SystemSimulation};
 use compute::device::generated::MOST_ADDRESSES;
-use compute::device::{Carried, Chip, Device, Emulator, Launch, Order, Rows, embedded};
+use compute::device::{Carried, Chip, Device, Emulator, Launch, MemoryRows, StartOrder, embedded};
 use problem::{Dtype, Error};
 use transform::{Stencil, Tap};
 
@@ -42,7 +42,7 @@ fn simulation(system: &System) -> (SystemSimulation, FinishedSweep) {
     let system = &system.with_sources_that_count(&beginning);
     let sweep =
         FinishedSweep::new(system, &gpu()).unwrap_or_else(|why| panic!("{why}: {system:?}"));
-    let kernel = Kernel::near_sides(system, sweep.geometry(system)).unwrap();
+    let kernel = GeneratedKernel::near_sides(system, sweep.geometry(system)).unwrap();
     let target = Sweeping { machine: Reader::new(&kernel), alone: Alone::new(&sweep.finish) };
     let target = OnTarget::new(system.clone(), kernel, beginning, target).unwrap();
     let session = target.sweeping(sweep.clone()).unwrap();
@@ -52,7 +52,7 @@ fn simulation(system: &System) -> (SystemSimulation, FinishedSweep) {
 /// How a test names the parameter of a sweep's kernel.
 const KERNEL: &str = "alone";
 /// Where the operands stand among the parameters of what finishes sums alone, after what a sweep's kernel is given.
-const OPERANDS: usize = size_of::<Given>() / 8;
+const OPERANDS: usize = size_of::<EpilogueInputs>() / 8;
 /// Sums, and three words.
 const COUNT: usize = 7;
 
@@ -89,7 +89,7 @@ impl Alone {
     fn finish(
         &self,
         memory: &Memory,
-        given: &Given,
+        given: &EpilogueInputs,
         (sums, at): ([f32; 4], Point),
         words: &[[u32; 2]],
     ) -> [f32; 4] {
@@ -102,7 +102,7 @@ impl Alone {
         let results = memory.arrays() - 1;
         memory.begin([results]);
         let mut addresses = [0; OPERANDS + COUNT + 1];
-        let first = offset_of!(Given, addresses) / 8;
+        let first = offset_of!(EpilogueInputs, addresses) / 8;
         addresses[first..first + given.addresses.len()].copy_from_slice(&given.addresses);
         let operands = sums.map(f32::to_bits).into_iter().chain([at.y as u32, at.x as u32, 0]);
         let operands = operands.map(u64::from).chain([Memory::address(results)]);
@@ -119,7 +119,7 @@ struct Sweeping {
     alone: Alone,
 }
 
-impl Target for Sweeping {
+impl LaunchTarget for Sweeping {
     fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error> {
         self.machine.allocate(what, bytes)
     }
@@ -128,11 +128,11 @@ impl Target for Sweeping {
         self.machine.address(array)
     }
 
-    fn write(&mut self, array: usize, rows: Rows, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, array: usize, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
         self.machine.write(array, rows, bytes)
     }
 
-    fn read(&self, array: usize, rows: Rows, bytes: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, array: usize, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
         self.machine.read(array, rows, bytes)
     }
 
@@ -157,7 +157,7 @@ impl Target for Sweeping {
         let copies: Vec<_> = arrays
             .map(|bytes| {
                 let copy = emulator.allocate("an array", bytes.len())?;
-                emulator.write(&copy, Rows::first(bytes.len()), bytes)?;
+                emulator.write(&copy, MemoryRows::first(bytes.len()), bytes)?;
                 Ok::<_, Error>(copy)
             })
             .collect::<Result<_, _>>()?;
@@ -182,8 +182,11 @@ impl Target for Sweeping {
             alone.finish(&memory, &given, (sums, at), words)
         };
         let finish: &Emulated = &finish;
-        let given =
-            Given { planes, emulated: (&raw const finish).expose_provenance() as u64, ..given };
+        let given = EpilogueInputs {
+            planes,
+            emulated: (&raw const finish).expose_provenance() as u64,
+            ..given
+        };
         let operand = self.machine.arrays().nth(Memory::split(words.addr() as u64).0).unwrap();
         let operand = emulator.constants("weights", bytemuck::cast_slice(operand))?;
         let (output_array, output) = to_copy(output.addr());
@@ -194,10 +197,10 @@ impl Target for Sweeping {
             launch,
             given,
         ));
-        emulator.launch(&Launch { call: &call, extents, order: Order::Overlapping })?;
+        emulator.launch(&Launch { call: &call, extents, order: StartOrder::Overlapping })?;
         let mut bytes = vec![0; self.machine.arrays().nth(output_array).unwrap().len()];
-        emulator.read(&copies[output_array], Rows::first(bytes.len()), &mut bytes)?;
-        self.machine.write(output_array, Rows::first(bytes.len()), &bytes)
+        emulator.read(&copies[output_array], MemoryRows::first(bytes.len()), &mut bytes)?;
+        self.machine.write(output_array, MemoryRows::first(bytes.len()), &bytes)
     }
 
     fn time_copies(
@@ -310,7 +313,7 @@ fn sweeps_are_assembled_without_spills() {
         .filter_map(|(name, description)| {
             let system = System::new(&description, Path::new("")).unwrap();
             let sweep = FinishedSweep::new(&system, &Gpu::h200()).unwrap();
-            let kernel = Kernel::near_sides(&system, sweep.geometry(&system)).unwrap();
+            let kernel = GeneratedKernel::near_sides(&system, sweep.geometry(&system)).unwrap();
             let name = format!("{name}, {}", sweep.kernel.entry.name());
             let assembled = assemble(&name, &with_sweep(&compiled, &kernel, &sweep), "sm_90a");
             (assembled == Some(false)).then_some(name)

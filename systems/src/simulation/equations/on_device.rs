@@ -12,7 +12,7 @@ use crate::start_on_device::DeviceStart;
 use problem::Error;
 
 /// An array of a session, and its values.
-pub type OnDevice = (Place, Arc<DeviceStart>);
+pub type DeviceArrayStart = (Place, Arc<DeviceStart>);
 
 /// Where a session has an array.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub enum Place {
 
 /// The levels of fields that begin with values on a GPU, and the coefficients that have such values and are read by no start;
 /// none where walls say something of them, too.
-pub fn arrays(system: &System) -> Vec<OnDevice> {
+pub fn arrays(system: &System) -> Vec<DeviceArrayStart> {
     if system.solid.is_some() {
         return Vec::new();
     }
@@ -50,7 +50,7 @@ pub fn arrays(system: &System) -> Vec<OnDevice> {
 }
 
 /// Gives arrays of a session these values; false where one is not finite, lies on another GPU, or has left it. Then it has to begin anew.
-pub fn take(session: &mut dyn StepSession, arrays: &[OnDevice]) -> Result<bool, Error> {
+pub fn take(session: &mut dyn StepSession, arrays: &[DeviceArrayStart]) -> Result<bool, Error> {
     for (place, given) in arrays {
         let Some(own) = given.on_device() else { return Ok(false) };
         let is_taken = match *place {
@@ -65,6 +65,6 @@ pub fn take(session: &mut dyn StepSession, arrays: &[OnDevice]) -> Result<bool, 
 }
 
 /// Frees the memory that they take there.
-pub fn leave(arrays: &[OnDevice]) -> Result<(), Error> {
+pub fn leave(arrays: &[DeviceArrayStart]) -> Result<(), Error> {
     arrays.iter().try_for_each(|(_, given)| given.leave_device())
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::SystemSimulation;
-use crate::receivers::Received;
+use crate::receivers::ReceivedValues;
 use problem::Error;
 
 impl SystemSimulation {
@@ -123,7 +123,8 @@ impl SystemSimulation {
 
     fn note(&mut self, values: Vec<f64>) {
         let time = self.system.time(self.done);
-        let received = Received { system: &self.system, numbers: &self.received, values: &values };
+        let received =
+            ReceivedValues { system: &self.system, numbers: &self.received, values: &values };
         let traces = self.system.traces.iter();
         let recorded = traces.map(|trace| received.record(&trace.of, self.done));
         self.records.push([time].into_iter().chain(recorded).collect());

@@ -3,16 +3,16 @@
 
 use super::SystemSimulation;
 use super::snapshot::SystemSnapshot;
-use crate::report::{self, Timed};
+use crate::report::{self, TimedSteps};
 use compute::engine::Input;
 use compute::report::{Report, Timing, Totals, Verification};
 use compute::run::{Completed, Time, measure};
 use problem::Error;
 use problem::check::verify::{Comparison, Verdict};
-use problem::error::During;
+use problem::error::InterruptedWork;
 use problem::observe::Snapshot;
 
-use crate::check::Points;
+use crate::check::ComparedPoints;
 
 impl SystemSimulation {
     /// What computes, how fast it was, and what was compared.
@@ -21,14 +21,14 @@ impl SystemSimulation {
         let steps = self.done - self.first;
         let timed = match &self.measured {
             Some((timing, jumps)) if timing.repetitions > 0 => {
-                Timed { steps, timing: *timing, jumps: jumps.clone() }
+                TimedSteps { steps, timing: *timing, jumps: jumps.clone() }
             }
             measured => {
                 let copy = measured.as_ref().and_then(|(timing, _)| timing.copy);
                 let timing = Timing { copy, ..Timing::own(self.time) };
                 let jumps = measured.as_ref().map(|(_, jumps)| jumps.clone());
                 let jumps = jumps.unwrap_or_else(|| self.session.jumps());
-                Timed { steps: steps - self.untimed, timing, jumps }
+                TimedSteps { steps: steps - self.untimed, timing, jumps }
             }
         };
         let (looked, grown) = &self.grown;
@@ -61,7 +61,7 @@ impl SystemSimulation {
             // What keeps values from changing adds up over all of them.
             digits.steps = steps;
         });
-        let full = self.points == Points::All && comparisons.len() == steps;
+        let full = self.points == ComparedPoints::All && comparisons.len() == steps;
         Verification::new(Verdict { comparisons, by_jumps: false }, full, true, None)
     }
 
@@ -83,7 +83,7 @@ impl SystemSimulation {
         match timing {
             // More steps than were asked for may grow values so far that no jump takes them.
             Ok(_) | Err(Error::Unsupported { .. }) => (),
-            Err(error) => return Err(During::Measuring.of(error)),
+            Err(error) => return Err(InterruptedWork::Measuring.of(error)),
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use super::SystemSimulation;
 use crate::expression::Array;
 use compute::engine::State;
-use problem::observe::{ArrayName, By, PendingCopy, Snapshot, copied};
+use problem::observe::{ArrayName, ComputedBy, PendingCopy, Snapshot, copied};
 use problem::{Clock, Error, Region, Shape, Values, View};
 
 /// A system between two steps.
@@ -36,8 +36,8 @@ impl Snapshot for SystemSnapshot<'_> {
         self.arrays.iter().map(name).collect()
     }
 
-    fn by(&self) -> By {
-        By { engine: self.simulation.session.engine().to_owned(), how: String::new() }
+    fn by(&self) -> ComputedBy {
+        ComputedBy { engine: self.simulation.session.engine().to_owned(), how: String::new() }
     }
 
     fn read(&mut self, array: usize, region: Region) -> Result<Values, Error> {

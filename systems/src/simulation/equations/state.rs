@@ -4,12 +4,12 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::{Asked, SystemSimulation};
+use super::{ComputeOptions, SystemSimulation};
 use crate::checked::System;
 use crate::expression::Array;
 use crate::session::StepSession;
 use crate::start::StartValues;
-use crate::tape::{Kept, Tape, Taping};
+use crate::tape::{Tape, TapeValues, TapedSession};
 use compute::device::{DeviceArray, DeviceGrid};
 use problem::observe::ArrayName;
 use problem::{Clock, Dtype, Error, Grid, Region};
@@ -32,7 +32,7 @@ pub struct SystemState {
 }
 
 /// What was noted in steps.
-pub struct Passed {
+pub struct StepRecords {
     records: Vec<Vec<f64>>,
     rows: Vec<Vec<f64>>,
     time: Duration,
@@ -44,7 +44,11 @@ impl SystemSimulation {
     /// # Errors
     /// As [`SystemSimulation::asked`]; [`Error::UnknownField`], [`Error::Points`]: the values are not those of this
     /// system.
-    pub fn resumed(system: &System, asked: &Asked, left: SystemState) -> Result<Self, Error> {
+    pub fn resumed(
+        system: &System,
+        asked: &ComputeOptions,
+        left: SystemState,
+    ) -> Result<Self, Error> {
         Self::left(system, asked, left, Ok)
     }
 
@@ -54,7 +58,7 @@ impl SystemSimulation {
     /// As [`SystemSimulation::resumed`]; [`Error::NotFinite`]: a value that walls say is not finite.
     pub(in crate::simulation) fn changed(
         system: &System,
-        asked: &Asked,
+        asked: &ComputeOptions,
         left: SystemState,
     ) -> Result<Self, Error> {
         Self::left(system, asked, left, |values| values.beside_walls(system))
@@ -62,7 +66,7 @@ impl SystemSimulation {
 
     fn left(
         system: &System,
-        asked: &Asked,
+        asked: &ComputeOptions,
         left: SystemState,
         then: impl Fn(StartValues) -> Result<StartValues, Error>,
     ) -> Result<Self, Error> {
@@ -238,7 +242,7 @@ impl SystemSimulation {
     pub(in crate::simulation) fn keep(
         &mut self,
         arrays: impl Iterator<Item = usize>,
-        (to, dtype): (&mut [Kept], Dtype),
+        (to, dtype): (&mut [TapeValues], Dtype),
     ) -> Result<(), Error> {
         for (array, kept) in arrays.zip(to) {
             self.session.keep(array, kept, dtype)?;
@@ -254,7 +258,7 @@ impl SystemSimulation {
     pub(in crate::simulation) fn return_to(
         &mut self,
         (step, clock): (usize, Clock),
-        kept: &[Kept],
+        kept: &[TapeValues],
     ) -> Result<bool, Error> {
         if !self.session.take_step(step) {
             return Ok(false);
@@ -278,7 +282,7 @@ impl SystemSimulation {
     pub(in crate::simulation) fn step_taping(
         &mut self,
         steps: usize,
-        taping: Taping,
+        taping: TapedSession,
     ) -> Result<Tape, Error> {
         self.taping = Some(taping);
         let stepped = self.step(steps);
@@ -297,8 +301,8 @@ impl SystemSimulation {
     }
 
     /// What was noted until now, which it has no more.
-    pub(in crate::simulation) fn passed(&mut self) -> Passed {
-        Passed {
+    pub(in crate::simulation) fn passed(&mut self) -> StepRecords {
+        StepRecords {
             records: std::mem::take(&mut self.records),
             rows: std::mem::take(&mut self.rows),
             time: self.time,
@@ -306,8 +310,8 @@ impl SystemSimulation {
     }
 
     /// Takes what was noted.
-    pub(in crate::simulation) fn take_passed(&mut self, passed: Passed) {
-        let Passed { records, rows, time } = passed;
+    pub(in crate::simulation) fn take_passed(&mut self, passed: StepRecords) {
+        let StepRecords { records, rows, time } = passed;
         (self.records, self.rows, self.time) = (records, rows, time);
     }
 

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::snapshot::SystemSnapshot;
-use super::{Asked, SystemSimulation};
+use super::{ComputeOptions, SystemSimulation};
 use crate::SystemState;
 use crate::start::StartValues;
 use compute::engine::EngineRequest;
@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
     fn run(&mut self, limit: Duration) -> Result<(), Error> {
         let start = Instant::now();
         let system = &self.of.system.begun();
-        let asked = Asked { engine: self.engine, ..Asked::default() };
+        let asked = ComputeOptions { engine: self.engine, ..ComputeOptions::default() };
         let mut again = SystemSimulation::begun(
             system,
             &asked,
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::{Description, FieldText, System};
     use problem::Dtype;
-    use problem::observe::Nobody;
+    use problem::observe::NoObserver;
 
     /// Its values double in each step, and those of one point start twice as large.
     fn doubling(dtype: Dtype) -> System {
@@ -178,7 +178,7 @@ mod tests {
             for (steps, compared) in [(3000, &[0, 1500][..]), (1025, &[])] {
                 let mut simulation =
                     SystemSimulation::on(&doubling(dtype), EngineRequest::Cpu).unwrap();
-                let ran = simulation.run(steps, compared, &mut Nobody);
+                let ran = simulation.run(steps, compared, &mut NoObserver);
                 let error = ran.and_then(|()| simulation.check_finite()).unwrap_err();
                 let step = first_step(dtype);
                 let last = step - 1;

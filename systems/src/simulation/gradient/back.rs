@@ -6,12 +6,12 @@
 //! tape is written again from the nearest one. Where the tape has room for all steps, none is taken again.
 
 use super::place::{checked_rounding, most_bytes, room, settled};
-use crate::adjoint::schedule::{Plan, first_kept};
-use crate::adjoint::{Adjoint, Given};
+use crate::adjoint::schedule::{ReversePlan, first_kept};
+use crate::adjoint::{Adjoint, ForwardField};
 use crate::checked::System;
-use crate::simulation::equations::{Passed, SystemSimulation};
+use crate::simulation::equations::{StepRecords, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
-use crate::tape::{Move, Tape, Taping, Way, check_rounded};
+use crate::tape::{Tape, TapeAction, TapeTransfer, TapedSession, check_rounded};
 use problem::memory::{self, Bytes};
 use problem::observe::ArrayName;
 use problem::{Clock, Dtype, Error, Grid, with_values};
@@ -33,12 +33,12 @@ struct State {
 /// The way back over some steps.
 pub struct Route {
     /// What the adjoint reads.
-    given: Vec<Given>,
+    given: Vec<ForwardField>,
     /// The forward fields that this is of, each once.
     fields: Vec<String>,
     /// How many steps before a step it is of, at most: so many times before a unit are on the tape, too.
     lag: usize,
-    plan: Plan,
+    plan: ReversePlan,
     steps: usize,
     /// Values of the fields before each step of a unit, after its last one, and earlier ones before its first.
     values: Option<Tape>,
@@ -78,12 +78,12 @@ impl Route {
         // On a device nothing is made of another type.
         let stays = rounded == dtype && adjoint.dtype().stored() == dtype;
         let place = settled(of, &by.place, stays)?;
-        let one_run = Plan::bytes_of_one_run(steps, (one, of_step));
-        let one_run = one_run + Plan::bytes_besides(lag, (one, of_step));
+        let one_run = ReversePlan::bytes_of_one_run(steps, (one, of_step));
+        let one_run = one_run + ReversePlan::bytes_besides(lag, (one, of_step));
         let beside = bytes(adjoint.arrays() + adjoint.coefficients.len(), adjoint.dtype().stored());
         let most = most_bytes(of, (by.memory, &place), (one_run, beside))?;
         let most = share.map_or(most, |share| most.min(share));
-        let plan = Plan::within((steps, lag), (one, of_step), u128::from(most.0));
+        let plan = ReversePlan::within((steps, lag), (one, of_step), u128::from(most.0));
         let plan = plan.ok_or_else(|| {
             memory::short("a state of the system, which a gradient keeps,", one, most)
         })?;
@@ -118,7 +118,7 @@ impl Route {
     }
 
     /// Which of the values are given.
-    pub fn give(&mut self, given: &[Given]) {
+    pub fn give(&mut self, given: &[ForwardField]) {
         self.given = given.to_vec();
     }
 
@@ -203,7 +203,7 @@ impl Route {
         let gone = self.go_all(of, back);
         self.return_to(of, end)?;
         if let (Some(passed), Form::Equations(system)) = (passed, &mut of.form) {
-            let passed: Passed = passed;
+            let passed: StepRecords = passed;
             system.take_passed(passed);
         }
         gone
@@ -316,11 +316,11 @@ impl Route {
             }
             let fields = self.fields.iter().enumerate();
             let moves = fields.map(|(place, field)| {
-                Ok(Move { array: number(system, field, 0)?, place, when: 0 })
+                Ok(TapeTransfer { array: number(system, field, 0)?, place, when: 0 })
             });
             let moves = moves.collect::<Result<_, Error>>()?;
             let tape = self.values.take().expect("it is here between steps");
-            let taping = Taping { tape, moves, way: Way::Save, next: self.lag };
+            let taping = TapedSession { tape, moves, way: TapeAction::Save, next: self.lag };
             self.values = Some(system.step_taping(steps, taping)?);
             return Ok(());
         }
@@ -371,7 +371,7 @@ impl Route {
     fn complete(&mut self, of: &Simulation, back: &mut Simulation) -> Result<(), Error> {
         let system = of.system().expect("gradients are of systems");
         let levels = |name: &str| system.find(name).map_or(0, |field| system.fields[field].levels);
-        let when = |given: &Given| {
+        let when = |given: &ForwardField| {
             let is_of_state = 1 - given.when < levels(&given.field) as isize;
             // What reads a still earlier one does not count in that step.
             if is_of_state { given.when - 1 } else { 0 }
@@ -384,7 +384,7 @@ impl Route {
         &mut self,
         back: &mut Simulation,
         (steps, time): (usize, usize),
-        when: impl Fn(&Given) -> isize,
+        when: impl Fn(&ForwardField) -> isize,
     ) -> Result<(), Error> {
         let Form::Equations(system) = &mut back.form else {
             unreachable!("what reads other fields is no stencil")
@@ -393,10 +393,10 @@ impl Route {
         let moves = self.given.iter().map(|given| {
             let place = self.fields.iter().position(|field| *field == given.field);
             let place = place.expect("each field is among them");
-            Ok(Move { array: number(system, &given.name, 0)?, place, when: when(given) })
+            Ok(TapeTransfer { array: number(system, &given.name, 0)?, place, when: when(given) })
         });
         let moves = moves.collect::<Result<_, Error>>()?;
-        let taping = Taping { tape, moves, way: Way::Restore, next: time };
+        let taping = TapedSession { tape, moves, way: TapeAction::Restore, next: time };
         self.values = Some(system.step_taping(steps, taping)?);
         Ok(())
     }

@@ -7,7 +7,7 @@
 
 use super::builder::Choices;
 use super::{Form, Simulation};
-use crate::adjoint::{Adjoint, By, Misfit, refused};
+use crate::adjoint::{Adjoint, GradientVariables, Misfit, refused};
 use crate::checked::System;
 use back::Route;
 use problem::memory::Bytes;
@@ -18,7 +18,7 @@ mod back;
 mod place;
 mod shots;
 
-pub use crate::tape::Place;
+pub use crate::tape::TapeStorage;
 pub use shots::ShotGradients;
 
 /// By what is differentiated, and with how much memory.
@@ -32,12 +32,12 @@ pub struct GradientBy {
     pub totals: bool,
     /// What kept states may take of the memory where they are kept, of a system that needs some. If nothing is said, a quarter of what is
     /// free, of this machine's memory no more than it takes to take each step again once (and 256 MiB), and in a folder as much as they like.
-    /// All that is kept counts, with the state after the steps where some are taken again. If it is less than two states and, of the values that
-    /// the adjoint reads, those of two times and of the earlier ones that equations read, so much is taken all the same, as soon as it is
-    /// one state. On a GPU what the adjoint's arrays take is not counted as free.
+    /// All that is kept counts, with the state after the steps where some are taken again. At least so much is taken all the same, as soon
+    /// as it is one state: two states, and the values that the adjoint reads of two times and of the earlier ones that equations read. On a
+    /// GPU what the adjoint's arrays take is not counted as free.
     pub memory: Option<Bytes>,
     /// Where they are kept.
-    pub place: Place,
+    pub place: TapeStorage,
     /// To which type values are rounded that the adjoint reads, of fewer bytes than that of the system. States from which steps are taken
     /// again keep theirs.
     pub rounded: Option<Dtype>,
@@ -137,7 +137,10 @@ impl Simulation {
         self.check_in_one_process()?;
         let system = choices.system.clone();
         let keeping = by;
-        let by = By { coefficients: by.coefficients.clone(), parameters: by.parameters.clone() };
+        let by = GradientVariables {
+            coefficients: by.coefficients.clone(),
+            parameters: by.parameters.clone(),
+        };
         let first = self.steps();
         let span = (first, steps);
         let mut unsaid = Misfit::unsaid(&system, steps).of_unknown_paces(&system, steps);

@@ -4,7 +4,7 @@
 use crate::adjoint::refused;
 use crate::session::StepSession;
 use crate::simulation::{Form, Simulation};
-use crate::tape::{Place, Room};
+use crate::tape::{TapeMemory, TapeStorage};
 use problem::memory::{self, Bytes};
 use problem::{Dtype, Error};
 
@@ -33,18 +33,22 @@ fn session(of: &mut Simulation) -> Option<&mut dyn StepSession> {
 }
 
 /// Where states are kept, as it was asked for.
-pub fn settled(of: &mut Simulation, asked: &Place, stays: bool) -> Result<Place, Error> {
+pub fn settled(
+    of: &mut Simulation,
+    asked: &TapeStorage,
+    stays: bool,
+) -> Result<TapeStorage, Error> {
     let is_device = match session(of) {
         Some(session) => session.free_room()?.is_some(),
         None => false,
     };
     match asked {
-        Place::WhereTheyLie if is_device && stays => Ok(Place::Device),
-        Place::WhereTheyLie => Ok(Place::Memory),
-        Place::Device if !is_device => Err(refused(
+        TapeStorage::WhereTheyLie if is_device && stays => Ok(TapeStorage::Device),
+        TapeStorage::WhereTheyLie => Ok(TapeStorage::Memory),
+        TapeStorage::Device if !is_device => Err(refused(
             "states are to be kept on a GPU, and none computes these steps: keep them in memory or in a folder".into(),
         )),
-        Place::Device if !stays => Err(refused(
+        TapeStorage::Device if !stays => Err(refused(
             "on a GPU states are kept as the values that they are, and these are to be rounded or widened: keep them in memory or in a folder".into(),
         )),
         other => Ok(other.clone()),
@@ -57,7 +61,7 @@ pub fn settled(of: &mut Simulation, asked: &Place, stays: bool) -> Result<Place,
 /// waves 1.6 GB took 5.5 s on two busy threads, and 360 MB with one more run 1.6 s.
 pub fn most_bytes(
     of: &mut Simulation,
-    (asked, place): (Option<Bytes>, &Place),
+    (asked, place): (Option<Bytes>, &TapeStorage),
     (one_run, adjoint): (u128, u128),
 ) -> Result<Bytes, Error> {
     /// What is taken at least, if it is free.
@@ -66,25 +70,25 @@ pub fn most_bytes(
         return Ok(asked);
     }
     Ok(match place {
-        Place::Device => {
+        TapeStorage::Device => {
             let free = session(of).map(|session| session.free_room()).transpose()?.flatten();
             // The adjoint's arrays come after them.
             Bytes(free.unwrap_or_default().saturating_sub(Bytes::saturating(adjoint).0) / 4)
         }
-        Place::Folder(_) => Bytes(u64::MAX),
+        TapeStorage::Folder(_) => Bytes(u64::MAX),
         _ => Bytes((memory::free().0 / 4).min(Bytes::saturating(one_run.max(LEAST)).0)),
     })
 }
 
 /// Room for so many bytes there.
-pub fn room(of: &mut Simulation, place: &Place, bytes: u128) -> Result<Room, Error> {
+pub fn room(of: &mut Simulation, place: &TapeStorage, bytes: u128) -> Result<TapeMemory, Error> {
     match place {
-        Place::Folder(folder) => Room::folder(folder),
-        Place::Device if bytes > 0 => {
+        TapeStorage::Folder(folder) => TapeMemory::folder(folder),
+        TapeStorage::Device if bytes > 0 => {
             let session = session(of).expect("it has a device");
             let room = session.room(bytes as usize)?;
-            Ok(room.map_or(Room::Here, Room::Device))
+            Ok(room.map_or(TapeMemory::Here, TapeMemory::Device))
         }
-        _ => Ok(Room::Here),
+        _ => Ok(TapeMemory::Here),
     }
 }

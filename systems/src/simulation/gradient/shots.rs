@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use super::{Cotangents, Gradient, GradientBy, Place};
+use super::{Cotangents, Gradient, GradientBy, TapeStorage};
 use crate::adjoint::refused;
 use crate::checked::System;
 use crate::simulation::{Form, Simulation, SystemState};
@@ -26,7 +26,7 @@ pub struct ShotGradients {
 }
 
 /// What a shot has left.
-struct Shot {
+struct ShotResult {
     gradient: Gradient,
     /// Its last values, of the last shot if another simulation computed it.
     end: Option<SystemState>,
@@ -71,7 +71,7 @@ impl Simulation {
         self.check_alone()?;
         let (begin, before) = (self.state()?, self.choices.clone());
         let together = match (&by.place, by.memory) {
-            (Place::Folder(_), None) => None,
+            (TapeStorage::Folder(_), None) => None,
             (_, asked) => Some(asked.unwrap_or_else(|| Bytes(memory::free().0 / 4))),
         };
         let side_by_side = self.side_by_side(shots.len(), by, together)?;
@@ -110,7 +110,11 @@ impl Simulation {
         all: &mut Sum,
     ) -> Result<Option<SystemState>, Error> {
         let choices = self.choices.as_ref().expect("they are of a system");
-        let of = Of { system: &choices.system, control: &choices.control, series: choices.series };
+        let of = ShotContext {
+            system: &choices.system,
+            control: &choices.control,
+            series: choices.series,
+        };
         all.side_by_side(count, task, &of)
     }
 
@@ -136,7 +140,7 @@ impl Simulation {
             && choices.asked.family.is_none()
             && choices.asked.inputs.is_empty()
             && matches!(choices.asked.engine, EngineRequest::Auto | EngineRequest::Cpu)
-            && by.place != Place::Device;
+            && by.place != TapeStorage::Device;
         let system = &choices.system;
         let bytes = system.arrays() * system.shape().points() * system.dtype().bytes();
         let kept = together.map_or(u64::MAX, |all| all.0 / (bytes as u64).max(1));
@@ -151,19 +155,19 @@ impl Simulation {
 
 /// What simulations of shots are made of. The engine is the CPU, which takes the steps of the simulation, too: chosen anew it might be another
 /// one, as one thread is predicted to take other times than all.
-struct Of<'a> {
+struct ShotContext<'a> {
     system: &'a System,
     control: &'a Control,
     series: Option<usize>,
 }
 
-impl Of<'_> {
+impl ShotContext<'_> {
     /// Computes shots by one core, the next one that nobody has begun, until there is none or something fails.
     fn work(
         &self,
         task: &Task,
         (next, failed): (&AtomicUsize, &AtomicBool),
-        to: &Sender<(usize, Result<Shot, Error>)>,
+        to: &Sender<(usize, Result<ShotResult, Error>)>,
     ) {
         let count = task.shots.len();
         let mut own = None;
@@ -184,7 +188,7 @@ impl Of<'_> {
         task: &Task,
         number: usize,
         own: &mut Option<Simulation>,
-    ) -> Result<Shot, Error> {
+    ) -> Result<ShotResult, Error> {
         let simulation = match own {
             Some(own) => own,
             None => {
@@ -199,7 +203,7 @@ impl Of<'_> {
         let gradient = task.of(simulation, number)?;
         let is_last = number + 1 == task.shots.len();
         let end = if is_last { Some(simulation.state()?) } else { None };
-        Ok(Shot { gradient, end })
+        Ok(ShotResult { gradient, end })
     }
 }
 
@@ -233,7 +237,7 @@ impl Sum {
         &mut self,
         count: usize,
         task: &Task,
-        of: &Of,
+        of: &ShotContext,
     ) -> Result<Option<SystemState>, Error> {
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         thread::scope(|scope| {

@@ -2,11 +2,11 @@
 //! Gradients of runs: kept states, engines, what is refused, built-in systems.
 
 use super::{
-    Kind, STEPS, all_plus, differentiable, dot, from, grids, half_squares, half_squares_and_totals,
-    like, of, plus, values,
+    STEPS, SmoothKind, all_plus, differentiable, dot, from, grids, half_squares,
+    half_squares_and_totals, like, of, plus, values,
 };
 use crate::adjoint::schedule::steps_again;
-use crate::simulation::{Cotangents, Gradient, GradientBy, Place};
+use crate::simulation::{Cotangents, Gradient, GradientBy, TapeStorage};
 use crate::{Description, FieldText, Simulation, System};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
@@ -130,7 +130,7 @@ fn states_are_kept_where_it_is_asked() {
     const STEPS: usize = 7;
     let system = reacting();
     let folder = tempfile::tempdir().unwrap();
-    let of = |engine: EngineRequest, place: Place, rounded: Option<Dtype>, states: u64| {
+    let of = |engine: EngineRequest, place: TapeStorage, rounded: Option<Dtype>, states: u64| {
         let by = GradientBy {
             coefficients: vec!["c".into()],
             memory: Some(Bytes(states * 2048)),
@@ -143,22 +143,22 @@ fn states_are_kept_where_it_is_asked() {
         found.map(|found| told(&found)).map_err(|error| error.to_string())
     };
     let (cpu, emulated) = (EngineRequest::Cpu, EngineRequest::Emulate);
-    let usual = [cpu, emulated].map(|it| of(it, Place::WhereTheyLie, None, 100).unwrap());
-    let in_files = || Place::Folder(folder.path().to_owned());
+    let usual = [cpu, emulated].map(|it| of(it, TapeStorage::WhereTheyLie, None, 100).unwrap());
+    let in_files = || TapeStorage::Folder(folder.path().to_owned());
     for (engine, usual) in [cpu, emulated].into_iter().zip(&usual) {
-        for place in [Place::WhereTheyLie, Place::Memory, in_files()] {
+        for place in [TapeStorage::WhereTheyLie, TapeStorage::Memory, in_files()] {
             for states in [2, 4, 100] {
                 let found = of(engine, place.clone(), None, states).unwrap();
                 assert_eq!(&found, usual, "{engine}, {place:?}, {states} states");
             }
         }
     }
-    assert_eq!(of(emulated, Place::Device, None, 3).unwrap(), usual[1]);
+    assert_eq!(of(emulated, TapeStorage::Device, None, 3).unwrap(), usual[1]);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     let largest = usual[0].iter().copied().map(f64::abs).fold(0.0, f64::max);
     for (dtype, most) in [(Dtype::F32, 1e-6), (Dtype::F16, 5e-3), (Dtype::Bf16, 4e-2)] {
         for (engine, place) in
-            [(cpu, Place::Memory), (emulated, Place::WhereTheyLie), (cpu, in_files())]
+            [(cpu, TapeStorage::Memory), (emulated, TapeStorage::WhereTheyLie), (cpu, in_files())]
         {
             let found = of(engine, place, Some(dtype), 4).unwrap();
             let off = found.iter().zip(&usual[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -167,10 +167,12 @@ fn states_are_kept_where_it_is_asked() {
         }
     }
     let refusal = |engine, place, rounded| of(engine, place, rounded, 100).unwrap_err();
-    assert!(refusal(cpu, Place::Device, None).contains("none computes these steps"));
-    assert!(refusal(emulated, Place::Device, Some(Dtype::F16)).contains("rounded or widened"));
-    assert!(refusal(cpu, Place::Memory, Some(Dtype::Tf32)).contains("take f32"));
-    let nowhere = Place::Folder(folder.path().join("nowhere"));
+    assert!(refusal(cpu, TapeStorage::Device, None).contains("none computes these steps"));
+    assert!(
+        refusal(emulated, TapeStorage::Device, Some(Dtype::F16)).contains("rounded or widened")
+    );
+    assert!(refusal(cpu, TapeStorage::Memory, Some(Dtype::Tf32)).contains("take f32"));
+    let nowhere = TapeStorage::Folder(folder.path().join("nowhere"));
     assert!(refusal(cpu, nowhere, None).contains("cannot write"));
 }
 
@@ -180,7 +182,7 @@ fn states_are_kept_where_it_is_asked() {
 fn gradients_on_the_gpu_are_those_of_this_machine() {
     let system = reacting();
     let folder = tempfile::tempdir().unwrap();
-    let of = |engine: EngineRequest, place: Place, states: u64| {
+    let of = |engine: EngineRequest, place: TapeStorage, states: u64| {
         let by = GradientBy {
             coefficients: vec!["c".into()],
             memory: Some(Bytes(states * 2048)),
@@ -190,13 +192,13 @@ fn gradients_on_the_gpu_are_those_of_this_machine() {
         let mut simulation = Simulation::of(&system).engine(engine).build().unwrap();
         told(&simulation.gradient(40, &by, |after| Ok(half_squares(after).1)).unwrap())
     };
-    let cpu = of(EngineRequest::Cpu, Place::WhereTheyLie, 100);
-    let usual = of(EngineRequest::Cuda, Place::Device, 100);
+    let cpu = of(EngineRequest::Cpu, TapeStorage::WhereTheyLie, 100);
+    let usual = of(EngineRequest::Cuda, TapeStorage::Device, 100);
     let off = cpu.iter().zip(&usual).map(|(a, b)| (a - b).abs() / (1.0 + a.abs()));
     let off = off.fold(0.0, f64::max);
     assert!(off < 1e-12, "{off:e}");
-    let folder = || Place::Folder(folder.path().to_owned());
-    for place in [Place::WhereTheyLie, Place::Device, Place::Memory, folder()] {
+    let folder = || TapeStorage::Folder(folder.path().to_owned());
+    for place in [TapeStorage::WhereTheyLie, TapeStorage::Device, TapeStorage::Memory, folder()] {
         for states in [2, 7, 100] {
             assert_eq!(
                 of(EngineRequest::Cuda, place.clone(), states),
@@ -300,7 +302,7 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
 fn ranks_make_no_difference_to_a_gradient() {
     let (mut cut, cases) = (0, super::cases() / 2);
     for seed in 0..cases {
-        let description = differentiable(seed, Kind::Smooth);
+        let description = differentiable(seed, SmoothKind::Smooth);
         let system = of(&description);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let state = Simulation::of(&system).build().unwrap().state().unwrap().arrays;

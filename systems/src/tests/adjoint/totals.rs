@@ -4,7 +4,7 @@
 use super::cases::{by, gradient, line};
 use super::runs::told;
 use super::{half_squares_and_totals, of, values};
-use crate::adjoint::{Adjoint, By, Misfit};
+use crate::adjoint::{Adjoint, GradientVariables, Misfit};
 use crate::simulation::{Cotangents, GradientBy};
 use crate::{Description, FieldText, Simulation, Table, TableText, Text};
 
@@ -118,7 +118,8 @@ fn lengths_of_steps_that_follow_from_values_are_constants() {
             .receiver_of(format!("u^2*cos({t})"), &[5])
     };
     let follows = own("dt", "t").time_step("0.3/(1 + max(abs(u)))");
-    let alone = Adjoint::new(&of(&follows), &By::default(), (0, STEPS), &Misfit::default());
+    let alone =
+        Adjoint::new(&of(&follows), &GradientVariables::default(), (0, STEPS), &Misfit::default());
     assert!(alone.unwrap_err().to_string().contains("only a run knows"));
     let by = |states: u64| GradientBy {
         totals: true,

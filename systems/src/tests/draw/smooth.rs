@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// What a drawn expression is of values.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SmoothKind {
     /// A sum of values times what does not depend on values, and something besides.
     Linear,
     /// A smooth function.
@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 /// The system of a seed, in f64, on a small grid; with a source that has the table `dir` of each step, and receivers.
-pub fn differentiable(seed: u64, kind: Kind) -> Description {
+pub fn differentiable(seed: u64, kind: SmoothKind) -> Description {
     let mut own = Draw::new(seed, 1 + (seed % 4) as i32);
     own.order = [Order::Together, Order::InTurn, Order::ByRates][(seed / 2 % 3) as usize];
     own.layered = seed.is_multiple_of(11);
@@ -33,7 +33,7 @@ pub fn differentiable(seed: u64, kind: Kind) -> Description {
 }
 
 impl Draw {
-    fn differentiable(mut self, kind: Kind) -> Description {
+    fn differentiable(mut self, kind: SmoothKind) -> Description {
         let most = [40, 12, 6][self.dims - 1];
         let size: Vec<usize> = (0..self.dims).map(|_| 1 + self.below(most)).collect();
         let mut drawn = Description::new(&size)
@@ -92,8 +92,8 @@ impl Draw {
             let (start, boundary) = (self.start(), self.boundary());
             let next = self.of_kind(kind, 4);
             let next = match kind {
-                Kind::Linear => next,
-                Kind::Smooth => format!("0.5*s0(u{field}) + tanh({next})"),
+                SmoothKind::Linear => next,
+                SmoothKind::Smooth => format!("0.5*s0(u{field}) + tanh({next})"),
             };
             let name = format!("u{field}");
             let field = match self.order {
@@ -135,8 +135,8 @@ impl Draw {
             let at: Vec<usize> = size.iter().map(|extent| self.below(*extent)).collect();
             let [a, b] = [(); 2].map(|()| self.below(self.fields));
             let value = match kind {
-                Kind::Linear => format!("sin(t)*s0(u{a}) + 0.5*u{b}"),
-                Kind::Smooth => format!("tanh(s0(u{a}*u{b})) + cos(t)*u{b}^2"),
+                SmoothKind::Linear => format!("sin(t)*s0(u{a}) + 0.5*u{b}"),
+                SmoothKind::Smooth => format!("tanh(s0(u{a}*u{b})) + cos(t)*u{b}^2"),
             };
             drawn = drawn.receiver_of(value, &at);
         }
@@ -154,10 +154,10 @@ impl Draw {
     }
 
     /// Totals that equations then read, of which one is made of another.
-    fn totals(&mut self, mut drawn: Description, kind: Kind) -> Description {
+    fn totals(&mut self, mut drawn: Description, kind: SmoothKind) -> Description {
         let of_kind = |own: &mut Self| match kind {
-            Kind::Linear => own.linear(2),
-            Kind::Smooth => own.smooth(2),
+            SmoothKind::Linear => own.linear(2),
+            SmoothKind::Smooth => own.smooth(2),
         };
         let first = format!("mean({})", of_kind(self));
         let place = self.place_or_time();
@@ -171,8 +171,8 @@ impl Draw {
         if self.one_in(2) {
             let inner = of_kind(self);
             let second = match kind {
-                Kind::Linear => format!("0.5*mean({inner} - m0) + 0.1*m0"),
-                Kind::Smooth => format!("tanh(m0)*mean(({inner} - m0)^2) - 0.1*m0"),
+                SmoothKind::Linear => format!("0.5*mean({inner} - m0) + 0.1*m0"),
+                SmoothKind::Smooth => format!("tanh(m0)*mean(({inner} - m0)^2) - 0.1*m0"),
             };
             drawn = drawn.total("m1", second);
             self.named = 2;
@@ -180,10 +180,10 @@ impl Draw {
         drawn
     }
 
-    fn of_kind(&mut self, kind: Kind, depth: usize) -> String {
+    fn of_kind(&mut self, kind: SmoothKind, depth: usize) -> String {
         match kind {
-            Kind::Linear => self.linear(depth),
-            Kind::Smooth => self.smooth(depth),
+            SmoothKind::Linear => self.linear(depth),
+            SmoothKind::Smooth => self.smooth(depth),
         }
     }
 

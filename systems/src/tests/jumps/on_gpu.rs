@@ -11,7 +11,7 @@ use compute::device::{Device, Emulator};
 use compute::engine::EngineRequest;
 use compute::report::Report;
 use problem::Error;
-use problem::observe::Nobody;
+use problem::observe::NoObserver;
 
 /// Cases, unless `JUMP_CASES` says how many.
 const CASES: u64 = 40;
@@ -46,7 +46,7 @@ fn jumps_on_a_gpu_are_steps() {
         // What a run compares.
         let mut compared = emulated(&system, seed);
         let last = drawn.steps + 3;
-        compared.run(last, &[0, last / 2, last - 1], &mut Nobody).unwrap();
+        compared.run(last, &[0, last / 2, last - 1], &mut NoObserver).unwrap();
         let report = compared.report();
         let is_right = report.verified || has_faded(&mut compared, drawn.allowed(last));
         assert!(is_right, "seed {seed}: {report}");
@@ -58,7 +58,7 @@ fn jumps_on_a_gpu_are_steps() {
 fn agree(description: &Description, steps: usize, most: f64) -> SystemSimulation {
     let system = checked(description);
     let mut jumping = emulated(&system, 1);
-    jumping.run(steps, &[0, steps / 2, steps - 1], &mut Nobody).unwrap();
+    jumping.run(steps, &[0, steps / 2, steps - 1], &mut NoObserver).unwrap();
     let report = jumping.report();
     assert!(report.verified && report.device.contains("emulating a GPU"), "{report}");
     let mut on_the_cpu = on(&system, EngineRequest::Cpu);

@@ -38,7 +38,7 @@ pub fn speeds() -> &'static Speeds {
 
 /// A sum over a box.
 #[derive(Clone, Copy, Debug)]
-pub struct Sum {
+pub struct BoxSum {
     /// Extents of the array, and how many such there are.
     pub extents: [usize; 3],
     pub arrays: usize,
@@ -62,7 +62,7 @@ const FEW_POINTS: usize = 1 << 16;
 /// Points of a block at least, where a sum does not reach along y.
 const ROWS_OF: usize = 1 << 15;
 
-impl Sum {
+impl BoxSum {
     /// The blocks whose transforms take less time than sums term by term; none if none do.
     pub fn blocks(&self, speeds: &Speeds) -> Option<Blocks> {
         let (direct, most) = (self.direct(speeds), self.most().min(speeds.most));
@@ -159,9 +159,9 @@ fn lanes<S: Simd>(_: S) -> usize {
 mod tests {
     use super::*;
 
-    fn sum(extents: [usize; 3], reach: [usize; 3], bytes: usize) -> Sum {
+    fn sum(extents: [usize; 3], reach: [usize; 3], bytes: usize) -> BoxSum {
         let terms = reach.iter().map(|it| 2 * it + 1).product();
-        Sum { extents, arrays: 1, reach, terms, bytes, threads: 2 }
+        BoxSum { extents, arrays: 1, reach, terms, bytes, threads: 2 }
     }
 
     #[test]

@@ -15,12 +15,12 @@ use std::sync::{Mutex, PoisonError};
 use num_complex::Complex64;
 
 pub use self::cost::Blocks;
-use self::cost::{Speeds, Sum};
-use self::room::{Plan, Room};
+use self::cost::{BoxSum, Speeds};
+use self::room::{TransformBuffers, TransformPlans};
 use super::Term;
 use super::number::Float;
 use super::stage::Moved;
-use super::sums::Sums;
+use super::sums::NeighbourSums;
 use super::weights::rounded;
 use crate::window::Window;
 
@@ -36,7 +36,7 @@ const FEW: usize = 16;
 
 /// Sums of a stage.
 pub struct Transformed<C: Float> {
-    plan: Plan,
+    plan: TransformPlans,
     kernel: Vec<Complex64>,
     reach: [usize; 3],
     /// Term by term.
@@ -47,7 +47,7 @@ pub struct Transformed<C: Float> {
     magnitudes: f64,
     /// What sums term by term may be off by, as a part of the sum of their terms' magnitudes.
     allowed: f64,
-    spare: Mutex<Vec<Room>>,
+    spare: Mutex<Vec<TransformBuffers>>,
 }
 
 /// Weights in a row.
@@ -75,14 +75,14 @@ fn blocks_at<C: Float>(
     }
     let terms = stage.terms.iter().filter(|term| term.weight != 0.0).count();
     let (reach, bytes, threads) = (stage.reach, size_of::<C>(), rayon::current_num_threads());
-    Sum { extents, arrays, reach, terms, bytes, threads }.blocks(speeds)
+    BoxSum { extents, arrays, reach, terms, bytes, threads }.blocks(speeds)
 }
 
 impl<C: Float> Transformed<C> {
     /// By transforms of such blocks.
     pub fn new(stage: &Moved, blocks: Blocks) -> Self {
         let reach = stage.reach;
-        let plan = Plan::new(blocks.transformed);
+        let plan = TransformPlans::new(blocks.transformed);
         let runs = runs(&stage.terms, reach);
         let planes = 2 * reach[0] + 1;
         let rows = 2 * reach[1] + 1;
@@ -114,7 +114,7 @@ impl<C: Float> Transformed<C> {
         block: &Block<C>,
         height: usize,
         to: &mut [&mut [C]],
-        room: &mut Room,
+        room: &mut TransformBuffers,
     ) -> bool {
         let [rz, ry, rx] = self.reach;
         let (planes, width) = (to.len() / height, to[0].len());
@@ -216,7 +216,7 @@ fn runs(terms: &[Term], reach: [usize; 3]) -> Vec<Run> {
     runs
 }
 
-impl<C: Float> Sums<C> for Transformed<C> {
+impl<C: Float> NeighbourSums<C> for Transformed<C> {
     fn rows(
         &self,
         planes: &[&[C]],

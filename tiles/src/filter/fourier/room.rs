@@ -13,7 +13,7 @@ const GROUP: usize = 8;
 type Complex = (Arc<dyn Fft<f64>>, Arc<dyn Fft<f64>>);
 
 /// Plans for blocks of some extents. An axis of extent 1 is not transformed.
-pub struct Plan {
+pub struct TransformPlans {
     /// Along z, y and x.
     pub extents: [usize; 3],
     half: usize,
@@ -23,7 +23,7 @@ pub struct Plan {
 
 /// Memory for the transforms of a block.
 #[derive(Default)]
-pub struct Room {
+pub struct TransformBuffers {
     /// The spectrum, row by row.
     values: Vec<Complex64>,
     line: Vec<f64>,
@@ -31,7 +31,7 @@ pub struct Room {
     scratch: Vec<Complex64>,
 }
 
-impl Plan {
+impl TransformPlans {
     /// For blocks of these extents; that of x is even.
     pub fn new(extents: [usize; 3]) -> Self {
         let mut planner = Planner::new();
@@ -41,7 +41,7 @@ impl Plan {
     }
 
     /// Room for a block.
-    pub fn room(&self) -> Room {
+    pub fn room(&self) -> TransformBuffers {
         let [nz, ny, nx] = self.extents;
         let none = Complex64::default();
         let scratch = |plan: &Option<Complex>| match plan {
@@ -52,7 +52,7 @@ impl Plan {
         };
         let of_x = self.x.0.get_scratch_len().max(self.x.1.get_scratch_len());
         let scratch = of_x.max(scratch(&self.others[0])).max(scratch(&self.others[1]));
-        Room {
+        TransformBuffers {
             values: vec![none; nz * ny * self.half],
             line: vec![0.0; nx],
             group: vec![none; GROUP * nz.max(ny).max(self.half)],
@@ -85,7 +85,7 @@ impl Plan {
         load: impl FnMut([usize; 2], &mut [f64]),
         results: [usize; 2],
         mut store: impl FnMut([usize; 2], &[f64]),
-        room: &mut Room,
+        room: &mut TransformBuffers,
     ) {
         self.forward(rows, load, room);
         let mut left = kernel;
@@ -127,7 +127,7 @@ impl Plan {
         &self,
         rows: [usize; 2],
         mut load: impl FnMut([usize; 2], &mut [f64]),
-        room: &mut Room,
+        room: &mut TransformBuffers,
     ) {
         let [nz, ny, _] = self.extents;
         let scratch = &mut room.scratch[..self.x.0.get_scratch_len()];
@@ -158,7 +158,7 @@ impl Plan {
     fn last(
         &self,
         planes: usize,
-        room: &mut Room,
+        room: &mut TransformBuffers,
         mut each: impl FnMut(&mut [Complex64], &mut [Complex64]),
     ) {
         match &self.others {
@@ -179,7 +179,7 @@ impl Plan {
         &self,
         axis: usize,
         planes: usize,
-        room: &mut Room,
+        room: &mut TransformBuffers,
         mut each: impl FnMut(&mut [Complex64], &mut [Complex64]),
     ) {
         let [nz, ny, _] = self.extents;

@@ -6,7 +6,7 @@ use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::filter::precision::Order;
+use crate::filter::precision::SumOrder;
 use crate::filter::{Filter, Stage};
 
 /// Speeds at which all sums are transformed.
@@ -41,7 +41,7 @@ impl Filter {
         let blocks = blocks_at::<C>(&any(), &stage, extents, arrays).expect("all are");
         let chain = self.chain::<C>(|stage, _| Box::new(Transformed::new(stage, blocks)), false);
         Self::run_chain(input, &mut found, &chain, blocks.results);
-        self.run_in::<C, C, C>(input, &mut expected, |stage, at| stage.sums(&Order::Any, at));
+        self.run_in::<C, C, C>(input, &mut expected, |stage, at| stage.sums(&SumOrder::Any, at));
         [found, expected]
     }
 
@@ -204,12 +204,12 @@ fn speeds() {
         if weights.iter().product::<usize>() < 5000 {
             let single = shortest(&mut || {
                 filter.run_in::<f32, _, _>(&singles, &mut found_single, |stage, at| {
-                    stage.sums(&Order::Any, at)
+                    stage.sums(&SumOrder::Any, at)
                 })
             });
             let double = shortest(&mut || {
                 filter.run_in::<f64, _, _>(&values, &mut found, |stage, at| {
-                    stage.sums(&Order::Any, at)
+                    stage.sums(&SumOrder::Any, at)
                 })
             });
             println!(

@@ -4,9 +4,9 @@
 use super::Unordered;
 use crate::fragment::Element;
 use crate::number;
-use crate::warpgroup::{Factor, M, WarpgroupMma};
+use crate::warpgroup::{M, WarpgroupFactor, WarpgroupMma};
 
-impl Factor {
+impl WarpgroupFactor {
     /// The value that stands in the low bits of a word.
     #[must_use]
     pub fn value(self, bits: u32) -> f64 {
@@ -67,7 +67,7 @@ pub fn column(
     kept: usize,
     bits: impl Fn(usize) -> u32,
 ) -> Result<usize, Unordered> {
-    if mma.a == Factor::Tf32 {
+    if mma.a == WarpgroupFactor::Tf32 {
         return match bits(kept) & 15 {
             0b0100 => Ok(2 * kept),
             0b1110 => Ok(2 * kept + 1),
@@ -109,20 +109,20 @@ mod tests {
 
     #[test]
     fn numbers_of_8_bits_are_those_of_their_definition() {
-        let value = |bits| Factor::E4m3.value(bits);
+        let value = |bits| WarpgroupFactor::E4m3.value(bits);
         assert_eq!([0, 1, 8, 0x38, 0x7e].map(value), [0.0, 1.0 / 512.0, 1.0 / 64.0, 1.0, 448.0]);
         assert_eq!(value(0xb8), -1.0);
         assert!(value(0x7f).is_nan() && value(0xff).is_nan());
-        let value = |bits| Factor::E5m2.value(bits);
+        let value = |bits| WarpgroupFactor::E5m2.value(bits);
         assert_eq!([0, 1, 0x3c, 0x7b, 0xbc].map(value), [0.0, 2f64.powi(-16), 1.0, 57344.0, -1.0]);
         assert!(value(0x7c).is_infinite());
-        for factor in [Factor::E4m3, Factor::E5m2] {
+        for factor in [WarpgroupFactor::E4m3, WarpgroupFactor::E5m2] {
             for bits in (0..256).filter(|&bits| bits != 0x80 && factor.value(bits).is_finite()) {
                 assert_eq!(factor.bits(factor.value(bits)), bits);
             }
         }
         // Halfway between 1 and 1.125, and between 1.125 and 1.25.
-        assert_eq!(Factor::E4m3.bits(1.0625), 0x38);
-        assert_eq!(Factor::E4m3.bits(1.1875), 0x3a);
+        assert_eq!(WarpgroupFactor::E4m3.bits(1.0625), 0x38);
+        assert_eq!(WarpgroupFactor::E4m3.bits(1.1875), 0x3a);
     }
 }

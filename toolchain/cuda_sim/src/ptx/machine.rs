@@ -9,17 +9,17 @@ use crate::config::LANES;
 use crate::fault::{Access as Doing, FaultKind, aligned};
 use crate::lane::{give_way, with};
 use crate::shadow::Event;
-use crate::source::Source;
-use ptx_sim::{Access, Machine, Order, SHARED, Space, Special, space_of};
+use crate::source::SourceLine;
+use ptx_sim::{Access, Machine, MemoryOrder, SHARED, Space, Special, space_of};
 
 use std::ops::Range;
 
 /// What a mistake leaves of a lane: nothing goes on.
-pub struct Ended;
+pub struct LaneEnded;
 
 /// A lane.
 pub struct Lane<'a> {
-    sources: &'a [Option<Source>],
+    sources: &'a [Option<SourceLine>],
     globals: &'a [u64],
     statics: &'a [Range<u32>],
     /// `%tid`, `%ctaid`, `%ntid`, `%nctaid`
@@ -30,7 +30,7 @@ pub struct Lane<'a> {
 
 impl<'a> Lane<'a> {
     pub fn new(
-        sources: &'a [Option<Source>],
+        sources: &'a [Option<SourceLine>],
         globals: &'a [u64],
         statics: &'a [Range<u32>],
     ) -> Self {
@@ -47,7 +47,7 @@ impl<'a> Lane<'a> {
 
 /// Ends the launch.
 #[track_caller]
-pub fn fail(kind: FaultKind) -> Ended {
+pub fn fail(kind: FaultKind) -> LaneEnded {
     with(|_, _| Err(kind.clone()))
 }
 
@@ -72,12 +72,12 @@ fn check_alignment(block: &Block<'_>, at: Word, bytes: usize) -> Result<(), Faul
     }
 }
 
-fn acquires(order: Order) -> bool {
-    matches!(order, Order::Acquire | Order::AcquireRelease)
+fn acquires(order: MemoryOrder) -> bool {
+    matches!(order, MemoryOrder::Acquire | MemoryOrder::AcquireRelease)
 }
 
-fn releases(order: Order) -> bool {
-    matches!(order, Order::Release | Order::AcquireRelease)
+fn releases(order: MemoryOrder) -> bool {
+    matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease)
 }
 
 /// The present event of a thread in a mode of access.
@@ -86,19 +86,21 @@ fn event(block: &Block<'_>, thread: usize, access: Access) -> Event {
     match access.is_constant {
         // An agent that nobody ever hears of.
         true => Event { agent: Agent::MAX, epoch: 1, ..event },
-        false => Event { is_atomic: access.order != Order::Weak, ..event },
+        false => Event { is_atomic: access.order != MemoryOrder::Weak, ..event },
     }
 }
 
 impl Machine for Lane<'_> {
-    type Fault = Ended;
+    type Fault = LaneEnded;
 
     fn at(&mut self, line: u32) {
         let source = self.sources.get(line as usize).copied().flatten();
-        Source::set(Some(source.unwrap_or_else(|| Source::named("PTX without lines", 0, 0))));
+        SourceLine::set(Some(
+            source.unwrap_or_else(|| SourceLine::named("PTX without lines", 0, 0)),
+        ));
     }
 
-    fn load(&mut self, access: Access, address: u64, to: &mut [u8]) -> Result<(), Ended> {
+    fn load(&mut self, access: Access, address: u64, to: &mut [u8]) -> Result<(), LaneEnded> {
         let at = place(access, address);
         with(|block, thread| {
             check_alignment(block, at, to.len())?;
@@ -116,7 +118,7 @@ impl Machine for Lane<'_> {
             if let Word::Global(at) = at {
                 block.check_previous(thread, at, to.len(), Doing::Read)?;
             }
-            if access.order != Order::Weak {
+            if access.order != MemoryOrder::Weak {
                 let acquires = acquires(access.order);
                 let order = Ordering { acquires, releases: false, reads: true, writes: false };
                 block.order(thread, at, order);
@@ -129,7 +131,7 @@ impl Machine for Lane<'_> {
         Ok(())
     }
 
-    fn store(&mut self, access: Access, address: u64, from: &[u8]) -> Result<(), Ended> {
+    fn store(&mut self, access: Access, address: u64, from: &[u8]) -> Result<(), LaneEnded> {
         let at = place(access, address);
         with(|block, thread| {
             check_alignment(block, at, from.len())?;
@@ -138,7 +140,7 @@ impl Machine for Lane<'_> {
                 block.check_previous(thread, at, bytes, Doing::Write)?;
             }
             let clock = &block.threads[thread].clock;
-            let is_atomic = access.order != Order::Weak;
+            let is_atomic = access.order != MemoryOrder::Weak;
             match at {
                 Word::Shared(at) if is_atomic => {
                     block.shared.reserve_atomic(at, bytes as u32, event, clock)?;
@@ -170,7 +172,7 @@ impl Machine for Lane<'_> {
         address: u64,
         bytes: usize,
         new: &dyn Fn(u64) -> Option<u64>,
-    ) -> Result<u64, Ended> {
+    ) -> Result<u64, LaneEnded> {
         let at = place(access, address);
         let before = with(|block, thread| {
             check_alignment(block, at, bytes)?;
@@ -201,7 +203,7 @@ impl Machine for Lane<'_> {
         Ok(before)
     }
 
-    fn fence(&mut self, order: Order) -> Result<(), Ended> {
+    fn fence(&mut self, order: MemoryOrder) -> Result<(), LaneEnded> {
         with(|block, thread| {
             block.fence(thread, acquires(order), releases(order));
             Ok(())
@@ -242,7 +244,12 @@ impl Machine for Lane<'_> {
         u64::from(self.statics[variable as usize].start)
     }
 
-    fn other(&mut self, opcode: &str, operands: &[Vec<u64>], _: usize) -> Result<Vec<u64>, Ended> {
+    fn other(
+        &mut self,
+        opcode: &str,
+        operands: &[Vec<u64>],
+        _: usize,
+    ) -> Result<Vec<u64>, LaneEnded> {
         match instructions::execute(opcode, operands) {
             Some(results) => Ok(results),
             None => Err(self.unknown(opcode)),
@@ -253,20 +260,20 @@ impl Machine for Lane<'_> {
         crate::io::print(format_args!("{text}"));
     }
 
-    fn count(&mut self, instructions: u64) -> Result<(), Ended> {
+    fn count(&mut self, instructions: u64) -> Result<(), LaneEnded> {
         with(|block, thread| block.count(thread, instructions));
         Ok(())
     }
 
-    fn unknown(&mut self, instruction: &str) -> Ended {
+    fn unknown(&mut self, instruction: &str) -> LaneEnded {
         fail(FaultKind::UnknownInstruction(instruction.to_owned()))
     }
 
-    fn trap(&mut self) -> Ended {
+    fn trap(&mut self) -> LaneEnded {
         fail(FaultKind::Trap)
     }
 
-    fn beyond_local(&mut self, at: u64, bytes: usize, size: usize) -> Ended {
+    fn beyond_local(&mut self, at: u64, bytes: usize, size: usize) -> LaneEnded {
         fail(FaultKind::OutOfLocal { at, bytes, size })
     }
 }

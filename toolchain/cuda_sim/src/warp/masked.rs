@@ -2,7 +2,7 @@
 //! Collectives of the lanes that a mask names.
 
 use super::pair;
-use crate::block::{MaskedRun, OPERANDS, Operands};
+use crate::block::{LaneOperands, MaskedRun, OPERANDS};
 use crate::config::LANES;
 use crate::lane::{masked, with};
 
@@ -24,7 +24,7 @@ pub fn sync_warp(mask: u32) {
 
 /// A collective that computes a word from those of its lanes, for all of them.
 #[track_caller]
-fn combined(name: &'static str, mask: u32, operands: Operands, run: MaskedRun) -> u32 {
+fn combined(name: &'static str, mask: u32, operands: LaneOperands, run: MaskedRun) -> u32 {
     masked(name, mask, operands, run)[0]
 }
 
@@ -33,7 +33,7 @@ fn named(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 != 0)
 }
 
-fn ballot(words: &[Operands; LANES], mask: u32) -> u32 {
+fn ballot(words: &[LaneOperands; LANES], mask: u32) -> u32 {
     named(mask).filter(|&lane| words[lane][0] != 0).fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
@@ -101,12 +101,12 @@ pub fn match_all_b64(mask: u32, words: u64) -> u32 {
 }
 
 /// Two words.
-fn halves(words: u64) -> Operands {
+fn halves(words: u64) -> LaneOperands {
     pair(words as u32, (words >> 32) as u32)
 }
 
 /// A word and what a shuffle needs to find another one.
-fn shuffled(word: u32, argument: u32, width: u32) -> Operands {
+fn shuffled(word: u32, argument: u32, width: u32) -> LaneOperands {
     let mut operands = pair(word, argument);
     operands[2] = width;
     operands

@@ -3,7 +3,7 @@
 
 use super::*;
 
-const THREE: Config = Config { blocks: 3, cooperative: true, ..SHAPE };
+const THREE: LaunchConfig = LaunchConfig { blocks: 3, cooperative: true, ..SHAPE };
 
 /// One counter and one word of data.
 struct Words {
@@ -47,7 +47,7 @@ fn blocks_that_wait_for_each_other_are_ordered() {
         for seed in 0..16 {
             let Words { mut memory, counter, data } = words_of_three(start);
             let kernel = || hand_over(counter, data, |block| start.wrapping_add(block), |_| true);
-            let run = launch("tiny", Config { seed, ..THREE }, &mut memory, kernel);
+            let run = launch("tiny", LaunchConfig { seed, ..THREE }, &mut memory, kernel);
             run.unwrap_or_else(|fault| panic!("{fault}"));
         }
     }

@@ -117,7 +117,7 @@ fn a_thread_that_returns_before_its_copies_are_done() {
             barrier::wait(0, 0);
         }
     };
-    let run = |seed| launch("tiny", Config { seed, ..SHAPE }, &mut memory, kernel);
+    let run = |seed| launch("tiny", LaunchConfig { seed, ..SHAPE }, &mut memory, kernel);
     let found: Vec<_> = (0..16).map(run).filter_map(Result::err).collect();
     assert!(found.iter().all(|fault| fault.kind == FaultKind::Unfinished));
     assert!(found.len() > 8, "only where the copy takes longer: {}", found.len());

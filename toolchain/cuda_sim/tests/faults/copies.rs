@@ -106,7 +106,7 @@ fn a_bulk_copy_that_is_not_aligned() {
 fn a_bulk_copy_from_shared_memory_that_nobody_waits_for() {
     let mut memory = Memory::new();
     let kernel = bulk_stores(&mut memory, || {});
-    let run = |seed| launch("tiny", Config { seed, ..SHAPE }, &mut memory, &kernel);
+    let run = |seed| launch("tiny", LaunchConfig { seed, ..SHAPE }, &mut memory, &kernel);
     let faults: Vec<Fault> = (0..16).map(run).filter_map(Result::err).collect();
     assert!(!faults.is_empty(), "some copy outlives the block");
     assert!(faults.iter().all(|fault| fault.kind == FaultKind::Unfinished), "{faults:?}");
@@ -179,7 +179,7 @@ fn a_place_that_the_launch_before_has_accessed() {
         let mut memory = Memory::new();
         let buffer = memory.in_out("grid", &[7u32; 64]).as_mut_ptr();
         let at = buffer.wrapping_add(5);
-        let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+        let shape = LaunchConfig { threads: 32, overlapping: true, ..SHAPE };
         let first = || {
             grid::wait_for_previous();
             if is_first() {
@@ -220,7 +220,7 @@ fn a_place_that_the_launch_before_has_accessed() {
 fn a_counter_of_the_launch_before() {
     let mut memory = Memory::new();
     let counter = memory.in_out("counter", &[0u32]).as_mut_ptr();
-    let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, overlapping: true, ..SHAPE };
     let first = || {
         grid::wait_for_previous();
         global::add_release(counter, 1);
@@ -239,7 +239,7 @@ fn a_counter_of_the_launch_before() {
 fn a_place_that_an_unknown_launch_may_have_accessed() {
     let mut memory = Memory::new();
     let buffer = memory.in_out("grid", &[7u32; 64]).as_mut_ptr();
-    let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, overlapping: true, ..SHAPE };
     let reads_early = || {
         let _ = global::load(buffer);
         grid::wait_for_previous();
@@ -259,7 +259,7 @@ fn a_launch_that_ends_without_the_one_beside_it() {
     let mut memory = Memory::new();
     let buffer = memory.in_out("grid", &[7u32; 64]);
     let store = || global::store(buffer.as_mut_ptr().wrapping_add(lane() as usize), 9);
-    let shape = Config { threads: 32, overlapping: true, ..SHAPE };
+    let shape = LaunchConfig { threads: 32, overlapping: true, ..SHAPE };
     launch("first", shape, &mut memory, grid::wait_for_previous).unwrap();
     let fault = launch("second", shape, &mut memory, store).unwrap_err();
     assert!(matches!(fault.kind, FaultKind::EarlyEnd), "{fault}");
@@ -316,7 +316,7 @@ fn a_copy_that_nobody_waits_for() {
     let words = words(&mut memory);
     let line = line!() + 1;
     let kernel = || copy::async_16(16 * thread::thread_idx_x(), words.as_ptr().cast());
-    let run = |seed| launch("tiny", Config { seed, ..SHAPE }, &mut memory, kernel);
+    let run = |seed| launch("tiny", LaunchConfig { seed, ..SHAPE }, &mut memory, kernel);
     let faults: Vec<Fault> = (0..16).map(run).filter_map(Result::err).collect();
     assert!(!faults.is_empty(), "some copy outlives the block");
     for fault in faults {

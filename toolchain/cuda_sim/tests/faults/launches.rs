@@ -5,7 +5,7 @@ use super::*;
 use cuda_sim::Refusal;
 
 /// Why a launch of a kernel that does nothing is refused, if it is.
-fn refused(memory: &mut Memory, shape: Config) -> Option<Refusal> {
+fn refused(memory: &mut Memory, shape: LaunchConfig) -> Option<Refusal> {
     match launch("tiny", shape, memory, || {}) {
         Ok(_) => None,
         Err(Fault { kind: FaultKind::Refused(refusal), .. }) => Some(refusal),
@@ -15,7 +15,7 @@ fn refused(memory: &mut Memory, shape: Config) -> Option<Refusal> {
 
 #[test]
 fn a_launch_without_blocks_or_with_too_many() {
-    let with = |blocks| refused(&mut Memory::new(), Config { blocks, ..SHAPE });
+    let with = |blocks| refused(&mut Memory::new(), LaunchConfig { blocks, ..SHAPE });
     assert_eq!(with(0), Some(Refusal::Blocks(0)));
     assert_eq!(with(1 << 31), Some(Refusal::Blocks(1 << 31)));
     assert_eq!(with(1), None);
@@ -23,7 +23,7 @@ fn a_launch_without_blocks_or_with_too_many() {
 
 #[test]
 fn a_block_without_threads_or_with_too_many() {
-    let with = |threads| refused(&mut Memory::new(), Config { threads, ..SHAPE });
+    let with = |threads| refused(&mut Memory::new(), LaunchConfig { threads, ..SHAPE });
     assert_eq!(with(0), Some(Refusal::Threads(0)));
     assert_eq!(with(1056), Some(Refusal::Threads(1056)));
     assert_eq!(with(1024), None);
@@ -35,11 +35,11 @@ fn a_block_with_more_shared_memory_than_the_chip_has() {
         chip.with(|| {
             let mut memory = Memory::new();
             memory.allow_shared("tiny", most).unwrap();
-            assert_eq!(refused(&mut memory, Config { shared_bytes: most, ..SHAPE }), None);
+            assert_eq!(refused(&mut memory, LaunchConfig { shared_bytes: most, ..SHAPE }), None);
             let bytes = most + 16;
             let refusal = Refusal::SharedMemory { bytes, chip, most };
             assert_eq!(memory.allow_shared("tiny", bytes), Err(refusal.clone()));
-            let shape = Config { shared_bytes: bytes, ..SHAPE };
+            let shape = LaunchConfig { shared_bytes: bytes, ..SHAPE };
             assert_eq!(refused(&mut memory, shape), Some(refusal));
         });
     }
@@ -50,7 +50,7 @@ fn a_block_with_more_shared_memory_than_the_chip_has() {
 #[test]
 fn a_block_with_more_shared_memory_than_was_allowed_last() {
     let mut memory = Memory::new();
-    let large = Config { shared_bytes: 100 << 10, ..SHAPE };
+    let large = LaunchConfig { shared_bytes: 100 << 10, ..SHAPE };
     let refusal = |bytes, allowed| Some(Refusal::NotAllowed { bytes, allowed });
     assert_eq!(refused(&mut memory, large), refusal(100 << 10, 48 << 10), "as every kernel");
     memory.allow_shared("tiny", 100 << 10).unwrap();
@@ -66,7 +66,11 @@ fn a_block_with_more_shared_memory_than_was_allowed_last() {
 }
 
 /// Runs what `#[kernel]` puts before a kernel.
-fn entered(shape: Config, registers: Option<u32>, parameters: &[[usize; 2]]) -> Option<Refusal> {
+fn entered(
+    shape: LaunchConfig,
+    registers: Option<u32>,
+    parameters: &[[usize; 2]],
+) -> Option<Refusal> {
     match launch("tiny", shape, &mut Memory::new(), || cuda_sim::enter(registers, parameters)) {
         Ok(_) => None,
         Err(Fault { kind: FaultKind::Refused(refusal), .. }) => Some(refusal),
@@ -76,12 +80,12 @@ fn entered(shape: Config, registers: Option<u32>, parameters: &[[usize; 2]]) -> 
 
 #[test]
 fn a_block_with_more_registers_than_a_multiprocessor_has() {
-    let shape = Config { threads: 1024, registers: 64, ..SHAPE };
+    let shape = LaunchConfig { threads: 1024, registers: 64, ..SHAPE };
     assert_eq!(entered(shape, None, &[]), None);
     let refusal = |registers, most| Some(Refusal::Registers { registers, threads: 1024, most });
     assert_eq!(entered(shape, Some(65), &[]), refusal(65, 896));
-    assert_eq!(entered(Config { registers: 96, ..shape }, None, &[]), refusal(96, 640));
-    assert_eq!(entered(Config { registers: 96, ..shape }, Some(40), &[]), None);
+    assert_eq!(entered(LaunchConfig { registers: 96, ..shape }, None, &[]), refusal(96, 640));
+    assert_eq!(entered(LaunchConfig { registers: 96, ..shape }, Some(40), &[]), None);
 }
 
 #[test]
@@ -94,16 +98,16 @@ fn a_kernel_with_too_many_parameters() {
 
 #[test]
 fn blocks_that_wait_for_each_other_and_do_not_all_run_at_once() {
-    let shape = Config { threads: 1024, cooperative: true, registers: 64, ..SHAPE };
+    let shape = LaunchConfig { threads: 1024, cooperative: true, registers: 64, ..SHAPE };
     let with = |blocks, chip: Chip| {
-        let shape = Config { blocks, ..shape };
+        let shape = LaunchConfig { blocks, ..shape };
         chip.with(|| cuda_sim::only_blocks(0..1, || entered(shape, None, &[])))
     };
     let refusal = |blocks, chip, most| Some(Refusal::Cooperative { blocks, chip, most });
     assert_eq!(with(132, Chip::Sm90), None);
     assert_eq!(with(133, Chip::Sm90), refusal(133, Chip::Sm90, 132));
     assert_eq!(with(109, Chip::Sm80), refusal(109, Chip::Sm80, 108));
-    let many = Config { blocks: 1000, cooperative: false, ..shape };
+    let many = LaunchConfig { blocks: 1000, cooperative: false, ..shape };
     assert_eq!(cuda_sim::only_blocks(0..1, || entered(many, None, &[])), None);
 }
 
@@ -118,7 +122,7 @@ fn a_wait_for_other_blocks_in_a_launch_that_is_not_cooperative() {
         global::wait_at_least(counter, 64);
     };
     assert!(launch("tiny", SHAPE, &mut memory, kernel).is_ok(), "one block never waits for others");
-    for fault in faults(Config { blocks: 2, ..SHAPE }, &mut memory, kernel) {
+    for fault in faults(LaunchConfig { blocks: 2, ..SHAPE }, &mut memory, kernel) {
         assert_eq!(fault.kind, FaultKind::NotCooperative);
         assert_eq!(fault.site.location.line(), line);
     }

@@ -2,11 +2,12 @@
 //! One tiny kernel for each kind of mistake: it is reported, at its line, in every interleaving.
 
 use cuda_sim::{
-    Access, Buffer, Chip, Config, Fault, FaultKind, Memory, OnChip as _, Place, Swizzle, TensorMap,
-    TensorMapError, barrier, copy, global, grid, launch, matrix, mma, shared, thread, warp,
+    Access, Buffer, Chip, Fault, FaultKind, LaunchConfig, Memory, MemoryBytes, OnChip as _,
+    Swizzle, TensorMap, TensorMapError, barrier, copy, global, grid, launch, matrix, mma, shared,
+    thread, warp,
 };
 
-const SHAPE: Config = Config {
+const SHAPE: LaunchConfig = LaunchConfig {
     blocks: 1,
     threads: 64,
     blocks_yz: [1; 2],
@@ -20,8 +21,8 @@ const SHAPE: Config = Config {
 };
 
 /// Runs a kernel under several seeds and returns the mistake that each run reports.
-fn faults(shape: Config, memory: &mut Memory, kernel: impl Fn()) -> Vec<Fault> {
-    let run = |seed| launch("tiny", Config { seed, ..shape }, memory, &kernel);
+fn faults(shape: LaunchConfig, memory: &mut Memory, kernel: impl Fn()) -> Vec<Fault> {
+    let run = |seed| launch("tiny", LaunchConfig { seed, ..shape }, memory, &kernel);
     (0..16).map(run).map(|result| result.expect_err("the kernel has a mistake")).collect()
 }
 
@@ -102,7 +103,7 @@ fn a_report_names_kernel_block_warp_lane_and_line() {
             shared::store(2, 0);
         }
     };
-    let shape = Config { blocks: 3, ..SHAPE };
+    let shape = LaunchConfig { blocks: 3, ..SHAPE };
     let fault = &faults(shape, &mut Memory::new(), kernel)[0];
     let location = fault.site.location;
     assert_eq!(

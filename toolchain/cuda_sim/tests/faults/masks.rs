@@ -92,7 +92,7 @@ fn a_product_in_part_of_a_warp() {
     let kernel = || {
         let _ = matrix::transpose(lane());
     };
-    for fault in faults(Config { threads: 40, ..SHAPE }, &mut Memory::new(), kernel) {
+    for fault in faults(LaunchConfig { threads: 40, ..SHAPE }, &mut Memory::new(), kernel) {
         assert!(matches!(fault.kind, FaultKind::PartialWarp { lanes: 8, .. }), "{fault}");
         assert_eq!((fault.site.warp, fault.site.location.line()), (1, line));
     }
@@ -105,12 +105,12 @@ fn more_blocks_or_threads_along_a_dimension_than_there_are() {
         other => panic!("{other:?}"),
     };
     let blocks_yz = [1, 65536];
-    assert_eq!(refused(Config { blocks_yz, ..SHAPE }), Refusal::BlocksYz(blocks_yz));
-    let shape = Config { threads: 1, threads_yz: [1, 65], ..SHAPE };
+    assert_eq!(refused(LaunchConfig { blocks_yz, ..SHAPE }), Refusal::BlocksYz(blocks_yz));
+    let shape = LaunchConfig { threads: 1, threads_yz: [1, 65], ..SHAPE };
     assert_eq!(refused(shape), Refusal::ThreadsZ(65));
-    let shape = Config { threads: 64, threads_yz: [32, 1], ..SHAPE };
+    let shape = LaunchConfig { threads: 64, threads_yz: [32, 1], ..SHAPE };
     assert_eq!(refused(shape), Refusal::Threads(2048));
-    let shape = Config { threads: 1 << 20, threads_yz: [1 << 20, 1], ..SHAPE };
+    let shape = LaunchConfig { threads: 1 << 20, threads_yz: [1 << 20, 1], ..SHAPE };
     assert_eq!(refused(shape), Refusal::Threads(u32::MAX));
-    assert_eq!(refused(Config { blocks_yz: [0, 1], ..SHAPE }), Refusal::Blocks(0));
+    assert_eq!(refused(LaunchConfig { blocks_yz: [0, 1], ..SHAPE }), Refusal::Blocks(0));
 }

@@ -7,7 +7,7 @@ use super::*;
 fn a_read_of_unwritten_shared_memory() {
     let line = line!() + 1;
     let kernel = || _ = shared::load_v4(16 * lane());
-    assert_faults!(&mut Memory::new(), kernel, FaultKind::Unwritten(Place::Shared(_)), line);
+    assert_faults!(&mut Memory::new(), kernel, FaultKind::Unwritten(MemoryBytes::Shared(_)), line);
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn a_store_past_the_end_of_shared_memory() {
     let kind = |fault: &Fault| fault.kind.clone();
     assert_faults!(&mut Memory::new(), kernel, FaultKind::OutOfBounds { .. }, line);
     let fault = faults(SHAPE, &mut Memory::new(), kernel).remove(0);
-    let place = Place::Shared(4096);
+    let place = MemoryBytes::Shared(4096);
     let expected = FaultKind::OutOfBounds { access: Access::Write, bytes: 4, place, size: 4096 };
     assert_eq!(kind(&fault), expected);
     assert_eq!((fault.site.warp, fault.site.lane), (1, 31));
@@ -39,7 +39,7 @@ fn a_load_before_the_start_of_a_buffer() {
     let fault = faults(SHAPE, &mut memory, || {
         let _ = global::load_constant(words.as_ptr().wrapping_sub(1));
     });
-    let place = Place::Global { buffer: "words".into(), offset: -4 };
+    let place = MemoryBytes::Global { buffer: "words".into(), offset: -4 };
     let kind = FaultKind::OutOfBounds { access: Access::Read, bytes: 4, place, size: 256 };
     assert_eq!(fault[0].kind, kind);
 }
@@ -66,7 +66,7 @@ fn a_read_of_an_unwritten_output() {
     let out = memory.output::<u32>("out", 4);
     let line = line!() + 1;
     let kernel = || _ = global::load_constant(out.as_ptr());
-    assert_faults!(&mut memory, kernel, FaultKind::Unwritten(Place::Global { .. }), line);
+    assert_faults!(&mut memory, kernel, FaultKind::Unwritten(MemoryBytes::Global { .. }), line);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_race_between_warps() {
 fn a_race_between_blocks() {
     let mut memory = Memory::new();
     let out = memory.output::<u32>("out", 64);
-    let shape = Config { blocks: 2, ..SHAPE };
+    let shape = LaunchConfig { blocks: 2, ..SHAPE };
     let kernel =
         || global::store(out.as_mut_ptr().wrapping_add(thread::thread_idx_x() as usize), 1);
     for fault in faults(shape, &mut memory, kernel) {
@@ -123,7 +123,7 @@ fn bytes_have_histories_of_their_own() {
     let own = |place: usize| global::store_u8(out.as_mut_ptr().wrapping_add(place), 1);
     let kernel = || own(thread::thread_idx_x() as usize);
     for seed in 0..16 {
-        launch("bytes", Config { seed, ..SHAPE }, &mut memory, kernel).expect("no mistake");
+        launch("bytes", LaunchConfig { seed, ..SHAPE }, &mut memory, kernel).expect("no mistake");
     }
     let kernel = || own(thread::thread_idx_x() as usize / 2);
     for fault in faults(SHAPE, &mut memory, kernel) {
@@ -160,7 +160,7 @@ fn a_store_that_waits_for_all_readers_but_one() {
     // Warp 0 stores a word that the other warps read, and waits for each of them but one before it stores again.
     for readers in 2..=4 {
         for forgotten in 1..=readers {
-            let shape = Config { threads: 32 * (readers + 1), ..SHAPE };
+            let shape = LaunchConfig { threads: 32 * (readers + 1), ..SHAPE };
             let kernel = || {
                 if is_first() {
                     shared::store(16, 1);

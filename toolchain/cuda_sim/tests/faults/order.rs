@@ -85,10 +85,15 @@ fn a_wait_whose_meaning_depends_on_luck() {
         }
     };
     let runs = (0..16).map(|seed| {
-        launch("tiny", Config { seed, ..SHAPE }, &mut Memory::new(), kernel).map_err(|fault| {
-            assert_eq!(fault.site.location.line(), line, "{fault}");
-            assert!(matches!(fault.kind, FaultKind::AmbiguousPhase { known: 0, .. }), "{fault}");
-        })
+        launch("tiny", LaunchConfig { seed, ..SHAPE }, &mut Memory::new(), kernel).map_err(
+            |fault| {
+                assert_eq!(fault.site.location.line(), line, "{fault}");
+                assert!(
+                    matches!(fault.kind, FaultKind::AmbiguousPhase { known: 0, .. }),
+                    "{fault}"
+                );
+            },
+        )
     });
     assert!(runs.into_iter().any(|run| run.is_err()), "some lane comes after phase 0 is complete");
 }
@@ -130,5 +135,5 @@ fn data_in_the_bytes_of_a_barrier() {
         barrier_at_0(1);
         let _ = shared::load_v4(0);
     };
-    assert_faults!(&mut Memory::new(), kernel, FaultKind::Unwritten(Place::Shared(0)), line);
+    assert_faults!(&mut Memory::new(), kernel, FaultKind::Unwritten(MemoryBytes::Shared(0)), line);
 }

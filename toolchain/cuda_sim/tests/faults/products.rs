@@ -2,12 +2,13 @@
 //! Asynchronous products of a warpgroup: what a kernel leaves out, or does too early.
 
 use super::*;
-use cuda_mma::warpgroup::{Descriptor, Factor, WarpgroupMma};
+use cuda_mma::warpgroup::{Descriptor, WarpgroupFactor, WarpgroupMma};
 use cuda_sim::ProductFault;
-use cuda_sim::wgmma::{self, Left};
+use cuda_sim::wgmma::{self, OperandA};
 
-const MMA: WarpgroupMma = WarpgroupMma { a: Factor::F16, b: Factor::F16, n: 8, sparse: false };
-const WARPGROUP: Config = Config { threads: 128, ..SHAPE };
+const MMA: WarpgroupMma =
+    WarpgroupMma { a: WarpgroupFactor::F16, b: WarpgroupFactor::F16, n: 8, sparse: false };
+const WARPGROUP: LaunchConfig = LaunchConfig { threads: 128, ..SHAPE };
 /// A has 64 rows of 32 bytes, then B's 8 columns come.
 const A: Descriptor = Descriptor::new(0, 128, 256, Swizzle::None);
 const B: Descriptor = Descriptor::new(2048, 128, 256, Swizzle::None);
@@ -30,7 +31,7 @@ fn operands_for_products() {
 
 #[track_caller]
 fn multiply(sums: &mut [f32; 4]) {
-    wgmma::multiply(MMA, sums, Left::Shared(A), B, (0, 0));
+    wgmma::multiply(MMA, sums, OperandA::Shared(A), B, (0, 0));
 }
 
 fn finish(sums: &mut [f32; 4]) {
@@ -85,7 +86,7 @@ fn a_kernel_that_leaves_nothing_out() {
     };
     Chip::Sm90a.with(|| {
         for seed in 0..16 {
-            let result = launch("tiny", Config { seed, ..WARPGROUP }, &mut memory, kernel);
+            let result = launch("tiny", LaunchConfig { seed, ..WARPGROUP }, &mut memory, kernel);
             result.unwrap_or_else(|fault| panic!("{fault}"));
         }
     });
@@ -328,7 +329,7 @@ fn warps_that_multiply_different_tiles() {
         let mut sums = [0.0; 4];
         wgmma::fence();
         let tile = if thread::thread_idx_x() < 64 { B } else { A };
-        wgmma::multiply(MMA, &mut sums, Left::Shared(A), tile, (0, 0));
+        wgmma::multiply(MMA, &mut sums, OperandA::Shared(A), tile, (0, 0));
         finish(&mut sums);
     };
     let expected = |fault: &ProductFault| matches!(fault, ProductFault::Disagree { .. });
@@ -380,7 +381,7 @@ fn an_operand_that_does_not_lie_as_its_swizzle_has_it() {
             let mut sums = [0.0; 4];
             wgmma::fence();
             let tile = Descriptor::new(at, 16, 8 * swizzle.row_bytes(), swizzle);
-            wgmma::multiply(MMA, &mut sums, Left::Shared(tile), B, (0, 0));
+            wgmma::multiply(MMA, &mut sums, OperandA::Shared(tile), B, (0, 0));
             finish(&mut sums);
         };
         let expected = |fault: &ProductFault| matches!(fault, ProductFault::Tile { .. });
@@ -399,7 +400,7 @@ fn metadata_of_a_product_that_are_not_ordered() {
         let mut sums = [0.0; 4];
         wgmma::fence();
         let word = if thread::thread_idx_x() == 64 { 0x4444_4446 } else { 0x4444_4444 };
-        wgmma::multiply(mma, &mut sums, Left::Shared(A), wide, (word, 0));
+        wgmma::multiply(mma, &mut sums, OperandA::Shared(A), wide, (word, 0));
         finish(&mut sums);
     };
     assert_fault(

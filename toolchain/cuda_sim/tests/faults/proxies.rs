@@ -54,7 +54,7 @@ fn a_proxy_fence_by_the_writer_or_by_the_one_who_copies_is_enough() {
         for seed in 0..16 {
             let mut memory = Memory::new();
             let kernel = copied_store(&mut memory, fences);
-            launch("tiny", Config { seed, ..SHAPE }, &mut memory, kernel).unwrap();
+            launch("tiny", LaunchConfig { seed, ..SHAPE }, &mut memory, kernel).unwrap();
         }
     }
 }
@@ -129,7 +129,7 @@ fn a_ring_that_copies_fill_and_empty_needs_no_proxy_fence() {
                 barrier::arrive(8);
             }
         };
-        launch("tiny", Config { seed, ..SHAPE }, &mut memory, kernel).unwrap();
+        launch("tiny", LaunchConfig { seed, ..SHAPE }, &mut memory, kernel).unwrap();
     }
 }
 
@@ -166,7 +166,7 @@ fn copied_parts(memory: &mut Memory, fenced: bool) -> impl Fn() + use<> {
 
 #[test]
 fn a_copy_of_what_other_blocks_stored_without_a_proxy_fence() {
-    let shape = Config { blocks: 2, cooperative: true, ..SHAPE };
+    let shape = LaunchConfig { blocks: 2, cooperative: true, ..SHAPE };
     let mut memory = Memory::new();
     let kernel = copied_parts(&mut memory, false);
     for fault in faults(shape, &mut memory, kernel) {
@@ -176,6 +176,6 @@ fn a_copy_of_what_other_blocks_stored_without_a_proxy_fence() {
     for seed in 0..16 {
         let mut memory = Memory::new();
         let kernel = copied_parts(&mut memory, true);
-        launch("tiny", Config { seed, ..shape }, &mut memory, kernel).unwrap();
+        launch("tiny", LaunchConfig { seed, ..shape }, &mut memory, kernel).unwrap();
     }
 }

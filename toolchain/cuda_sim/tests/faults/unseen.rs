@@ -16,7 +16,7 @@ fn a_plain_store_beyond_a_buffer_is_found_by_its_canaries() {
             }
         };
         let fault = launch("tiny", SHAPE, &mut memory, kernel).unwrap_err();
-        let place = Place::Global { buffer: "out".into(), offset };
+        let place = MemoryBytes::Global { buffer: "out".into(), offset };
         assert_eq!(fault.kind, FaultKind::Trampled { place, size: 256 });
         assert!(fault.to_string().starts_with("kernel tiny: out of bounds"), "{fault}");
     }
@@ -74,7 +74,7 @@ fn a_missing_barrier_is_named_whichever_thread_comes_first() {
 
 #[test]
 fn a_loop_that_never_ends() {
-    let shape = Config { steps: 1000, ..SHAPE };
+    let shape = LaunchConfig { steps: 1000, ..SHAPE };
     let line = line!() + 3;
     let kernel = || {
         loop {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The types of factors, and the instruction for each of them and each number of columns.
 
-use cuda_mma::warpgroup::Factor;
+use cuda_mma::warpgroup::WarpgroupFactor;
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_mma::warpgroup::WarpgroupMma;
 
 /// The types of A and B.
 pub trait Factors {
     /// The type of the values of A.
-    const A: Factor;
+    const A: WarpgroupFactor;
     /// The type of the values of B.
-    const B: Factor;
+    const B: WarpgroupFactor;
 
     /// The shape with R sums in a lane.
     #[cfg(not(target_arch = "nvptx64"))]
@@ -51,8 +51,8 @@ macro_rules! factors {
         pub struct $name;
 
         impl Factors for $name {
-            const A: Factor = Factor::$a;
-            const B: Factor = Factor::$b;
+            const A: WarpgroupFactor = WarpgroupFactor::$a;
+            const B: WarpgroupFactor = WarpgroupFactor::$b;
         }
     )*};
 }

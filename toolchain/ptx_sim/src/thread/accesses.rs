@@ -3,7 +3,7 @@
 
 use super::{LOCAL, Thread, space_of};
 use crate::machine::Machine;
-use crate::module::{Access, Address, Op, Order, Slot, Space};
+use crate::module::{Access, Address, MemoryOrder, Op, Slot, Space};
 use crate::scalar::{updated, word};
 use crate::types::truncated;
 
@@ -117,7 +117,7 @@ impl Thread<'_> {
         let list = word(&self.parameters[argument(1)..][..8], false);
         let access = Access {
             space: Space::Generic,
-            order: Order::Weak,
+            order: MemoryOrder::Weak,
             is_constant: false,
             lets_others: false,
             element: 1,

@@ -3,15 +3,15 @@
 //! errors that are computed to be subtracted are what they are meant to be.
 
 use crate::{
-    B32, B64, Constant, Emitter, F32, F64, Format, Label, Number, Numbers, Operand, Predicate,
-    Register, Relation, S32, U32, U64,
+    B32, B64, Constant, Emitter, F32, F64, Label, Number, NumberFormats, Operand, Predicate,
+    Register, Relation, S32, StorageFormat, U32, U64,
 };
 
 /// Writes arithmetic of one type.
 pub struct Arithmetic<'a> {
     /// The instructions so far.
     pub emitter: &'a mut Emitter,
-    numbers: Numbers,
+    numbers: NumberFormats,
 }
 
 macro_rules! formulas {
@@ -48,13 +48,16 @@ formulas! {
 
 impl<'a> Arithmetic<'a> {
     /// In the type in which these numbers are computed with.
-    pub fn new(emitter: &'a mut Emitter, numbers: Numbers) -> Self {
+    pub fn new(emitter: &'a mut Emitter, numbers: NumberFormats) -> Self {
         Self { emitter, numbers }
     }
 
     /// Arithmetic of f64 among it.
     pub fn wide(&mut self) -> Arithmetic<'_> {
-        Arithmetic { emitter: self.emitter, numbers: Numbers { format: Format::F64, exact: false } }
+        Arithmetic {
+            emitter: self.emitter,
+            numbers: NumberFormats { format: StorageFormat::F64, exact: false },
+        }
     }
 
     /// Whether it is f64.

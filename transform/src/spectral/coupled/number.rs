@@ -15,7 +15,7 @@ pub(super) struct Matrices<'a, N> {
 }
 
 /// What matrices consist of: real or complex numbers of some waves.
-pub(super) trait Number: Copy {
+pub(super) trait MatrixElement: Copy {
     const ZERO: Self;
     fn one() -> Self;
     fn plus(self, other: Self) -> Self;
@@ -37,7 +37,7 @@ fn borrowed<N>([step, power, sum, other]: &mut [Vec<N>; 4]) -> Matrices<'_, N> {
     Matrices { step, power, sum, other }
 }
 
-impl Number for Double<LANES> {
+impl MatrixElement for Double<LANES> {
     const ZERO: Self = Double::ZERO;
 
     #[inline(always)]
@@ -113,7 +113,7 @@ impl<const W: usize> Complex<W> {
     }
 }
 
-impl Number for Complex<LANES> {
+impl MatrixElement for Complex<LANES> {
     const ZERO: Self = Complex::ZERO;
 
     #[inline(always)]

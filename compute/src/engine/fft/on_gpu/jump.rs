@@ -9,19 +9,19 @@ use kernels_gpu::layout::Layout;
 use kernels_gpu::spectral::Lift;
 use kernels_gpu::spectral::columns::{self, BACK, COMPLEX, REAL, THERE};
 use kernels_gpu::spectral::rows;
-use kernels_gpu::spectral::tiles::{self, Tiles};
+use kernels_gpu::spectral::tiles::{self, TilesLaunch};
 use kernels_gpu::spectral::{boxes, coupled, size};
 use num_complex::Complex64;
 use transform::spectral::Powers;
 
 use super::super::{jump as on_cpu, torus as cpu_torus};
 use super::rim::Stepped;
-use super::tables::{Part, factors, images};
+use super::tables::{LineStages, factors, images};
 use super::torus::Torus;
-use super::transforms::{AllLines, Points, Shift, Transforms};
+use super::transforms::{AllLines, PointLayout, Shift, Transforms};
 use super::{Abilities, part_bytes};
 use crate::device::plane::layout;
-use crate::device::{Device, Memory, Plane, Rows, Sharing};
+use crate::device::{Device, Memory, MemoryRows, Plane, Sharing};
 use problem::{Dtype, Error, Job, Shape};
 
 /// A jump, of whatever element type.
@@ -53,7 +53,7 @@ pub trait Launches {
     fn transform(
         &self,
         device: &dyn Device,
-        points: [Points; 2],
+        points: [PointLayout; 2],
         spectra: &Memory,
     ) -> Result<(), Error>;
 }
@@ -116,7 +116,7 @@ impl Constants {
             Dtype::F64 => bytemuck::cast_slice(field).to_vec(),
             _ => field.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect(),
         };
-        let rows = Rows { start, width, rows, row_pitch, planes, plane_pitch };
+        let rows = MemoryRows { start, width, rows, row_pitch, planes, plane_pitch };
         device.write(&memory, rows, &values)?;
         Ok(Self { added: Some(memory), ..Self::none() })
     }
@@ -127,7 +127,7 @@ impl Constants {
 }
 
 /// A jump on a device.
-pub struct Jump<E> {
+pub struct DeviceJump<E> {
     torus: Torus,
     layout: Layout,
     transforms: Transforms<E>,
@@ -137,7 +137,7 @@ pub struct Jump<E> {
     rim: Vec<Stepped>,
 }
 
-impl Jump<F64> {
+impl DeviceJump<F64> {
     /// Makes all that a jump of a job needs.
     ///
     /// # Errors
@@ -150,12 +150,14 @@ impl Jump<F64> {
         growth: f64,
     ) -> Result<Box<dyn Launches>, Error> {
         Ok(match job.dtype {
-            Dtype::F64 => Box::new(Jump::<F64>::new(device, abilities, job, torus, growth)?),
+            Dtype::F64 => Box::new(DeviceJump::<F64>::new(device, abilities, job, torus, growth)?),
             Dtype::F32 | Dtype::Tf32 => {
-                Box::new(Jump::<F32>::new(device, abilities, job, torus, growth)?)
+                Box::new(DeviceJump::<F32>::new(device, abilities, job, torus, growth)?)
             }
-            Dtype::F16 => Box::new(Jump::<F16>::new(device, abilities, job, torus, growth)?),
-            Dtype::Bf16 => Box::new(Jump::<Bf16>::new(device, abilities, job, torus, growth)?),
+            Dtype::F16 => Box::new(DeviceJump::<F16>::new(device, abilities, job, torus, growth)?),
+            Dtype::Bf16 => {
+                Box::new(DeviceJump::<Bf16>::new(device, abilities, job, torus, growth)?)
+            }
         })
     }
 }
@@ -172,31 +174,32 @@ pub fn kernels() -> BTreeSet<&'static str> {
 
 /// Those that jumps of systems take.
 pub fn of_systems() -> [&'static str; 6] {
-    let [there, back] = [<F64 as rows::Kernels>::THERE.name(), <F64 as rows::Kernels>::BACK.name()];
-    let columns = <f64 as columns::Kernels>::COLUMNS.name();
+    let [there, back] =
+        [<F64 as rows::RowKernels>::THERE.name(), <F64 as rows::RowKernels>::BACK.name()];
+    let columns = <f64 as columns::ColumnKernels>::COLUMNS.name();
     [there, back, columns, coupled::REAL.name(), coupled::COMPLEX.name(), size::SIZE.name()]
 }
 
 /// The names of the kernels that jumps in an element type take.
 fn names<E>() -> [&'static str; 6]
 where
-    E: rows::Kernels + tiles::Kernels + boxes::Kernels,
-    <E as Element>::Real: columns::Kernels,
+    E: rows::RowKernels + tiles::TileKernels + boxes::BoxKernels,
+    <E as Element>::Real: columns::ColumnKernels,
 {
     [
         E::THERE.name(),
-        <E as rows::Kernels>::BACK.name(),
+        <E as rows::RowKernels>::BACK.name(),
         E::TILES.name(),
-        <E::Real as columns::Kernels>::COLUMNS.name(),
+        <E::Real as columns::ColumnKernels>::COLUMNS.name(),
         E::OUT.name(),
-        <E as boxes::Kernels>::BACK.name(),
+        <E as boxes::BoxKernels>::BACK.name(),
     ]
 }
 
-impl<E> Jump<E>
+impl<E> DeviceJump<E>
 where
-    E: rows::Kernels + tiles::Kernels + boxes::Kernels,
-    <E as Element>::Real: columns::Kernels,
+    E: rows::RowKernels + tiles::TileKernels + boxes::BoxKernels,
+    <E as Element>::Real: columns::ColumnKernels,
 {
     fn new(
         device: &dyn Device,
@@ -236,14 +239,14 @@ where
         Ok(Self { torus, layout, transforms, factors, complex, constants, rim })
     }
 
-    fn tiles(&self, device: &dyn Device, [from, to]: [Points; 2]) -> Result<(), Error> {
+    fn tiles(&self, device: &dyn Device, [from, to]: [PointLayout; 2]) -> Result<(), Error> {
         let (transforms, axis) = (&self.transforms, &self.torus.spectra.axes[2]);
         let beside = axis.length - axis.points.min(axis.length);
         let [skipped, after, kept] = match self.torus.kept {
             Some(kept) => [self.torus.skipped(), axis.length, kept],
             None => [0, beside, axis.points],
         };
-        let tiles = Tiles {
+        let tiles = TilesLaunch {
             images: transforms.beside(),
             added: self.constants.added(),
             factors: self.factors.as_ptr(),
@@ -257,20 +260,20 @@ where
         let call = E::TILES.with((
             from.origin.cast_const().cast(),
             to.origin.cast(),
-            transforms.lines.row.stages(Part::Whole),
+            transforms.lines.row.stages(LineStages::Whole),
             transforms.pairs.halves(),
             tiles,
         ));
         // As the kernel's contract demands, as all launches below: tables for these lengths, and two different grids.
-        let lines = (&transforms.lines.row, Part::Whole, 1);
+        let lines = (&transforms.lines.row, LineStages::Whole, 1);
         transforms.queue(device, &call, tiles.blocks(), lines, transforms.row_bytes())
     }
 }
 
-impl<E> Launches for Jump<E>
+impl<E> Launches for DeviceJump<E>
 where
-    E: rows::Kernels + tiles::Kernels + boxes::Kernels,
-    <E as Element>::Real: columns::Kernels,
+    E: rows::RowKernels + tiles::TileKernels + boxes::BoxKernels,
+    <E as Element>::Real: columns::ColumnKernels,
 {
     fn steps(&self) -> usize {
         self.torus.steps
@@ -292,14 +295,14 @@ where
     ) -> Result<(), Error> {
         let [from, to] = planes;
         Plane::check_pair(from, to, self.layout, E::BYTES as usize);
-        self.transform(device, planes.map(Points::of), spectra)?;
+        self.transform(device, planes.map(PointLayout::of), spectra)?;
         self.rim.iter().try_for_each(|slab| slab.launch::<E>(device, planes))
     }
 
     fn transform(
         &self,
         device: &dyn Device,
-        [from, to]: [Points; 2],
+        [from, to]: [PointLayout; 2],
         spectra: &Memory,
     ) -> Result<(), Error> {
         if self.layout.dims == 1 {

@@ -9,12 +9,12 @@ use std::time::Duration;
 use rayon::prelude::*;
 use transform::spectral::error;
 
-use self::jump::{Jump, Launches};
+use self::jump::{DeviceJump, Launches};
 use super::torus::Slab;
-use super::within::{Kept, Within, extremes};
+use super::within::{BoundedCopy, ValueBounds, extremes};
 use super::{Arithmetic, KERNELS, jump as on_cpu};
 use crate::device::plane::layout;
-use crate::device::{Device, DeviceInfo, Gpu, Limits, Look, Memory, Plane};
+use crate::device::{Device, DeviceInfo, Gpu, Limits, Memory, Plane, PlaneReader};
 use crate::engine::on_gpu::{self, Ghosts, check_extents};
 use crate::engine::{Engine, Input, Session, State, SumSession};
 use crate::families::Proposal;
@@ -197,7 +197,7 @@ struct OnGpu<D> {
     /// The least and the largest value of the input, and the steps that it was taken since.
     range: [f64; 2],
     steps: usize,
-    look: Look,
+    look: PlaneReader,
     // Dropped last: everything else lives on it.
     device: D,
 }
@@ -228,7 +228,7 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
             jumped: Jumped::default(),
             range: [0.0; 2],
             steps: 0,
-            look: Look::default(),
+            look: PlaneReader::default(),
             ghosts: None,
             device,
         };
@@ -252,7 +252,7 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
         if needed > self.spectra.bytes() {
             self.spectra = device.allocate("spectra", needed)?;
         }
-        self.jumps.push(Jump::prepare(&**device, abilities, job, torus, *growth)?);
+        self.jumps.push(DeviceJump::prepare(&**device, abilities, job, torus, *growth)?);
         Ok(())
     }
 
@@ -282,11 +282,11 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> OnGpu<D> {
     }
 
     /// What the values lie within. Of a part of a grid that is not known: they come from other parts, too.
-    fn within(&self) -> Within {
+    fn within(&self) -> ValueBounds {
         if self.ghosts.is_some() || self.steps == 0 {
-            return Within::ANYTHING;
+            return ValueBounds::ANYTHING;
         }
-        Within::after(&self.job, self.steps, self.range)
+        ValueBounds::after(&self.job, self.steps, self.range)
     }
 }
 
@@ -395,7 +395,7 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> Session for OnGpu<D> {
     fn capture(&mut self, _: usize, view: &View) -> Result<Option<Box<dyn PendingCopy>>, Error> {
         let within = self.within();
         let coming = self.look.capture(&*self.device, &self.planes[self.current], view)?;
-        let kept = |coming| Box::new(Kept { coming, within }) as Box<dyn PendingCopy>;
+        let kept = |coming| Box::new(BoundedCopy { coming, within }) as Box<dyn PendingCopy>;
         Ok(coming.map(kept))
     }
 
@@ -418,12 +418,12 @@ impl<'a, D: Deref<Target = dyn Device + 'a>> SumSession for OnGpu<D> {
         Some(KERNELS[usize::from(self.job.dtype != Dtype::F64)].into())
     }
 
-    fn jump(&self) -> Option<problem::Jump> {
+    fn jump(&self) -> Option<problem::JumpReport> {
         let torus = self.torus.spectra.lengths()[3 - self.job.shape.dims()..].to_vec();
         let regions: Vec<Region> = self.torus.slabs.iter().map(|slab| slab.points).collect();
         let rim = distinct_points(&regions);
         let (steps, toruses) = (self.torus.steps, vec![torus]);
-        Some(problem::Jump { steps, toruses, rim, growth: None })
+        Some(problem::JumpReport { steps, toruses, rim, growth: None })
     }
 
     fn sweeps(&self, steps: usize) -> usize {

@@ -3,11 +3,11 @@
 //! and thinner ones.
 
 use cuda_driver::Extents;
-use kernels_gpu::spectral::boxes::{self, Box as Points};
+use kernels_gpu::spectral::boxes::{self, BoxLaunch as Points};
 
 use super::super::torus::Slab;
 use super::Abilities;
-use crate::device::{Device, Launch, Order, Plane};
+use crate::device::{Device, Launch, Plane, StartOrder};
 use crate::engine::gpu::advances;
 use crate::engine::on_gpu::{Advance, advance};
 use crate::families::refusal::Refusal;
@@ -76,7 +76,7 @@ impl Stepped {
     ///
     /// # Errors
     /// The device refuses.
-    pub fn launch<E: boxes::Kernels>(
+    pub fn launch<E: boxes::BoxKernels>(
         &self,
         device: &dyn Device,
         [before, after]: [&Plane; 2],
@@ -125,5 +125,5 @@ fn place(from: &Plane, to: &Plane, [planes, rows, columns]: [usize; 3]) -> (Poin
 fn queue(device: &dyn Device, call: &dyn cuda_driver::AnyCall, blocks: u32) -> Result<(), Error> {
     let extents = Extents { blocks, threads: THREADS, shared_bytes: 0 };
     // As the kernel's contract demands: boxes that lie in both planes.
-    device.launch(&Launch { call, extents, order: Order::Overlapping })
+    device.launch(&Launch { call, extents, order: StartOrder::Overlapping })
 }

@@ -4,18 +4,18 @@
 use kernels_gpu::element::{Bf16, F16, F32, F64};
 use transform::spectral::{Axis, LeftOut, Lengths, Powers};
 
-use super::jump::{Constants, Jump, Launches};
+use super::jump::{Constants, DeviceJump, Launches};
 use super::spectra::{LONGEST_COLUMN, Spectra, most_values};
 use super::torus::Torus;
-use super::transforms::Points;
+use super::transforms::PointLayout;
 use super::{part_bytes, unit};
-use crate::device::{Device, Memory, Rows};
+use crate::device::{Device, Memory, MemoryRows};
 use crate::engine::fft::solve::{Solve, Solver};
 use problem::memory::Bytes;
 use problem::{Dtype, Error};
 
 /// A solve on a device: of what one array holds, into another one whose points lie as those of the first.
-pub struct OnDevice {
+pub struct DeviceSolve {
     launches: Box<dyn Launches>,
     spectra: Memory,
     dtype: Dtype,
@@ -63,7 +63,7 @@ pub fn bytes(solve: &Solve, dtype: Dtype, shared_bytes: u32) -> Result<u128, Str
     Ok(numbers as u128 * part_bytes(dtype) as u128)
 }
 
-impl OnDevice {
+impl DeviceSolve {
     /// Makes all that a solve needs, between arrays whose points lie in such rows.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl OnDevice {
     pub fn new(
         device: &dyn Device,
         solve: &Solve,
-        (dtype, rows): (Dtype, Rows),
+        (dtype, rows): (Dtype, MemoryRows),
     ) -> Result<Self, Error> {
         let unsupported = |reason| Error::Unsupported { engine: "cuda", reason };
         let torus = torus(solve, dtype, device.shared_bytes()).map_err(unsupported)?;
@@ -94,16 +94,16 @@ impl OnDevice {
         let (shape, besides) = (solve.shape, (constants, Vec::new()));
         let launches: Box<dyn Launches> = match dtype {
             Dtype::F64 => {
-                Box::new(Jump::<F64>::multiplying(device, shape, torus, &powers, besides)?)
+                Box::new(DeviceJump::<F64>::multiplying(device, shape, torus, &powers, besides)?)
             }
             Dtype::F32 | Dtype::Tf32 => {
-                Box::new(Jump::<F32>::multiplying(device, shape, torus, &powers, besides)?)
+                Box::new(DeviceJump::<F32>::multiplying(device, shape, torus, &powers, besides)?)
             }
             Dtype::F16 => {
-                Box::new(Jump::<F16>::multiplying(device, shape, torus, &powers, besides)?)
+                Box::new(DeviceJump::<F16>::multiplying(device, shape, torus, &powers, besides)?)
             }
             Dtype::Bf16 => {
-                Box::new(Jump::<Bf16>::multiplying(device, shape, torus, &powers, besides)?)
+                Box::new(DeviceJump::<Bf16>::multiplying(device, shape, torus, &powers, besides)?)
             }
         };
         Ok(Self { launches, spectra, dtype, pitches })
@@ -120,12 +120,12 @@ impl OnDevice {
         &self,
         device: &dyn Device,
         [given, solution]: [&Memory; 2],
-        rows: Rows,
+        rows: MemoryRows,
     ) -> Result<(), Error> {
         assert_eq!([rows.row_pitch, rows.plane_pitch], self.pitches, "the rows it was made for");
         assert_ne!(given.address(), solution.address(), "f and the solution are two arrays");
         let bytes = self.dtype.bytes();
-        let points = [given, solution].map(|array| Points::in_rows(array, rows, bytes));
+        let points = [given, solution].map(|array| PointLayout::in_rows(array, rows, bytes));
         self.launches.transform(device, points, &self.spectra)
     }
 }
@@ -175,7 +175,7 @@ mod tests {
                     // As arrays of steps lie: some values before the first point, and gaps between rows.
                     let [nz, ny, nx] = shape.extents();
                     let (size, pitch) = (dtype.bytes(), nx.next_multiple_of(2) + 2 * number);
-                    let rows = Rows {
+                    let rows = MemoryRows {
                         start: 6 * size,
                         width: nx * size,
                         rows: ny,
@@ -183,7 +183,7 @@ mod tests {
                         planes: nz,
                         plane_pitch: (ny + number % 2) * pitch * size,
                     };
-                    let Ok(on_device) = OnDevice::new(device, &solve, (dtype, rows)) else {
+                    let Ok(on_device) = DeviceSolve::new(device, &solve, (dtype, rows)) else {
                         // Odd lengths of rows, and those with other factors.
                         assert!(bytes(&solve, dtype, device.shared_bytes()).is_err());
                         continue;

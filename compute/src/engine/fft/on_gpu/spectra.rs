@@ -2,7 +2,7 @@
 //! Where the spectra of a torus lie while they are transformed, and which of its columns are transformed in two parts.
 
 use kernels_gpu::spectral::columns;
-use kernels_gpu::spectral::complex::Part;
+use kernels_gpu::spectral::complex::ComplexPart;
 use kernels_gpu::spectral::line::pitch;
 use transform::spectral::Axis;
 

@@ -5,14 +5,14 @@ use std::f64::consts::FRAC_PI_2;
 use std::mem::take;
 
 use kernels_gpu::spectral::columns::Share;
-use kernels_gpu::spectral::complex::Part as Real;
+use kernels_gpu::spectral::complex::ComplexPart as Real;
 use kernels_gpu::spectral::divisor::reciprocal;
 use kernels_gpu::spectral::line::{STAGE, Stages, stages, wave};
 use kernels_gpu::spectral::{Halves, NEGATIVE, NOTHING};
 use num_complex::Complex64;
 use rayon::prelude::*;
-use transform::spectral::axis::Source;
-use transform::spectral::{Line, Powers};
+use transform::spectral::axis::TorusSource;
+use transform::spectral::{LinePowers, Powers};
 
 use super::torus::Torus;
 use crate::device::{Device, Memory};
@@ -45,19 +45,19 @@ fn turn(k: usize, length: usize) -> Complex64 {
 }
 
 /// The tables of lines of one length.
-pub struct Lines {
+pub struct LineTables {
     length: usize,
     plan: Vec<(usize, usize)>,
     stages: Memory,
     /// Of a line that is cut: where, and the table of the first part's stages, on values that lie as far apart as the
     /// other part's lines are long.
-    first: Option<(Cut, Memory)>,
+    first: Option<(LineCut, Memory)>,
     twiddles: Memory,
 }
 
 /// Where a line is cut into two parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cut {
+struct LineCut {
     /// Stages of the first part.
     stages: usize,
     /// Values of the lines of the other part.
@@ -66,7 +66,7 @@ struct Cut {
 
 /// Which stages of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum LineStages {
     /// All.
     Whole,
     /// The first ones of two parts.
@@ -75,7 +75,7 @@ pub enum Part {
     Rest,
 }
 
-impl Lines {
+impl LineTables {
     /// For lines of so many complex values, in two parts if they are cut.
     ///
     /// # Errors
@@ -112,17 +112,17 @@ impl Lines {
         Ok(Self { length, plan, stages, first, twiddles })
     }
 
-    fn cut(&self) -> &(Cut, Memory) {
+    fn cut(&self) -> &(LineCut, Memory) {
         self.first.as_ref().expect("a line that is cut")
     }
 
     /// Some of them, as kernels take them.
-    pub fn stages(&self, part: Part) -> Stages {
+    pub fn stages(&self, part: LineStages) -> Stages {
         let twiddles = self.twiddles.as_ptr();
         let (stages, step) = match part {
-            Part::Whole => (self.stages.as_ptr::<u32>(), 1),
-            Part::First => (self.cut().1.as_ptr(), self.cut().0.rest),
-            Part::Rest => {
+            LineStages::Whole => (self.stages.as_ptr::<u32>(), 1),
+            LineStages::First => (self.cut().1.as_ptr(), self.cut().0.rest),
+            LineStages::Rest => {
                 (self.stages.as_ptr::<u32>().wrapping_add(self.cut().0.stages * STAGE), 1)
             }
         };
@@ -131,34 +131,34 @@ impl Lines {
     }
 
     /// Which values of a line a block has that transforms a part.
-    pub fn share(&self, part: Part) -> Share {
+    pub fn share(&self, part: LineStages) -> Share {
         let [count, apart, step] = match part {
-            Part::Whole => [1, 0, 1],
-            Part::First => [self.cut().0.rest, 1, self.cut().0.rest],
-            Part::Rest => [self.length / self.cut().0.rest, self.cut().0.rest, 1],
+            LineStages::Whole => [1, 0, 1],
+            LineStages::First => [self.cut().0.rest, 1, self.cut().0.rest],
+            LineStages::Rest => [self.length / self.cut().0.rest, self.cut().0.rest, 1],
         };
         Share { count: count as u32, apart: apart as u32, step: step as u32 }
     }
 
-    fn plan_of(&self, part: Part) -> &[(usize, usize)] {
+    fn plan_of(&self, part: LineStages) -> &[(usize, usize)] {
         match part {
-            Part::Whole => &self.plan,
-            Part::First => &self.plan[..self.cut().0.stages],
-            Part::Rest => &self.plan[self.cut().0.stages..],
+            LineStages::Whole => &self.plan,
+            LineStages::First => &self.plan[..self.cut().0.stages],
+            LineStages::Rest => &self.plan[self.cut().0.stages..],
         }
     }
 
     /// Complex values of a line, or of a block's part of it.
-    pub fn length_of(&self, part: Part) -> usize {
+    pub fn length_of(&self, part: LineStages) -> usize {
         match part {
-            Part::Whole => self.length,
-            Part::First => self.length / self.cut().0.rest,
-            Part::Rest => self.cut().0.rest,
+            LineStages::Whole => self.length,
+            LineStages::First => self.length / self.cut().0.rest,
+            LineStages::Rest => self.cut().0.rest,
         }
     }
 
     /// The radices of the stages.
-    pub fn radices(&self, part: Part) -> impl Iterator<Item = usize> {
+    pub fn radices(&self, part: LineStages) -> impl Iterator<Item = usize> {
         self.plan_of(part).iter().map(|&(radix, _)| radix)
     }
 
@@ -169,10 +169,10 @@ impl Lines {
 }
 
 /// Into two parts that are as alike as can be.
-fn cut(plan: &[(usize, usize)]) -> Cut {
+fn cut(plan: &[(usize, usize)]) -> LineCut {
     let length: usize = plan.iter().map(|(radix, _)| radix).product();
-    let cuts = (1..plan.len()).map(|stages| Cut { stages, rest: plan[stages - 1].1 });
-    let longer = |cut: &Cut| cut.rest.max(length / cut.rest);
+    let cuts = (1..plan.len()).map(|stages| LineCut { stages, rest: plan[stages - 1].1 });
+    let longer = |cut: &LineCut| cut.rest.max(length / cut.rest);
     cuts.min_by_key(longer).expect("a line of several stages")
 }
 
@@ -198,7 +198,7 @@ pub struct Columns {
 
 impl Columns {
     /// Of lines of these tables, whose waves 0 to M matter or not.
-    pub fn new(lines: &Lines, matters: &[bool]) -> Self {
+    pub fn new(lines: &LineTables, matters: &[bool]) -> Self {
         let half = lines.length;
         let waves = lines.waves();
         // In the order of their first places, so that threads side by side have neighbours.
@@ -241,7 +241,7 @@ impl Pairs {
     /// The device refuses.
     pub fn new<P: Real>(
         device: &dyn Device,
-        lines: &Lines,
+        lines: &LineTables,
         columns: &Columns,
     ) -> Result<Self, Error> {
         let half = lines.length;
@@ -272,8 +272,8 @@ impl Pairs {
 ///
 /// # Errors
 /// The device refuses.
-pub fn images(device: &dyn Device, sources: &[Source]) -> Result<Memory, Error> {
-    let word = |source: &Source| match source.sign {
+pub fn images(device: &dyn Device, sources: &[TorusSource]) -> Result<Memory, Error> {
+    let word = |source: &TorusSource| match source.sign {
         0.0 => NOTHING,
         sign if sign < 0.0 => source.point | NEGATIVE,
         _ => source.point,
@@ -292,12 +292,12 @@ pub fn factors<P: Real>(
     device: &dyn Device,
     torus: &Torus,
     powers: &Powers,
-    row: &Lines,
-    columns: [&Lines; 2],
+    row: &LineTables,
+    columns: [&LineTables; 2],
     dims: usize,
 ) -> Result<(Memory, Columns), Error> {
     let half = torus.spectra.half();
-    let [along_z, along_y] = columns.map(Lines::waves);
+    let [along_z, along_y] = columns.map(LineTables::waves);
     let [lz, ly, _] = torus.spectra.lengths();
     let scale = 1.0 / (half * ly * lz) as f64;
     let all = Columns::new(row, &vec![true; half + 1]);
@@ -362,7 +362,7 @@ fn of_line<P: Real>(
 }
 
 /// The power of each wave of a line, or of the first `count` ones.
-fn each_wave(line: &Line, count: usize) -> Vec<Complex64> {
+fn each_wave(line: &LinePowers, count: usize) -> Vec<Complex64> {
     let length = line.waves();
     let mut all: Vec<Complex64> = Vec::with_capacity(count);
     for k in 0..count {
@@ -381,7 +381,7 @@ mod tests {
     fn columns_are_the_waves_that_matter() {
         let device: &dyn Device = &crate::device::Emulator::new();
         for half in [1, 2, 3, 8, 15, 16] {
-            let lines = Lines::new::<f64>(device, half, false).unwrap();
+            let lines = LineTables::new::<f64>(device, half, false).unwrap();
             for chosen in 0..1u32 << (half + 1).min(10) {
                 let matters: Vec<bool> = (0..=half).map(|wave| chosen >> wave & 1 == 1).collect();
                 let columns = Columns::new(&lines, &matters);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many threads transform the lines of a block.
 
-use super::tables::{Lines, Part};
+use super::tables::{LineStages, LineTables};
 use crate::device::Device;
 
 /// Threads of a multiprocessor that have so many registers each: the four partitions of its 65,536 hold whole warps.
@@ -16,7 +16,7 @@ const fn most(registers: u32) -> u32 {
 /// of so many lines in so many bytes of shared memory, whose threads have so many registers.
 pub fn threads(
     device: &dyn Device,
-    (lines, part): (&Lines, Part),
+    (lines, part): (&LineTables, LineStages),
     count: u32,
     shared_bytes: u32,
     registers: u32,

@@ -4,7 +4,7 @@
 
 use kernels_gpu::spectral::line::stages;
 use transform::Stencil;
-use transform::spectral::axis::{Source, is_symmetric};
+use transform::spectral::axis::{TorusSource, is_symmetric};
 use transform::spectral::smooth::is_smooth;
 use transform::spectral::{Axis, Fading, LeftOut, Lengths, spread};
 
@@ -128,11 +128,11 @@ impl Torus {
 
     /// Where the points of tiles beside the grid have their values from: of a tile's length after its last point, and of those
     /// that are skipped before its first.
-    pub fn beside(&self) -> Vec<Source> {
+    pub fn beside(&self) -> Vec<TorusSource> {
         let axis = &self.spectra.axes[2];
         let mut after = axis.beyond();
         let before = after.split_off(axis.far[1]);
-        let nothing = Source { point: 0, sign: 0.0 };
+        let nothing = TorusSource { point: 0, sign: 0.0 };
         after.resize(axis.length, nothing);
         after.resize(axis.length + self.skipped() - before.len(), nothing);
         after.extend(before);

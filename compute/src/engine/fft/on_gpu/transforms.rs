@@ -8,21 +8,21 @@ use cuda_driver::{AnyCall, Extents};
 use kernels_gpu::MOST_REGISTERS;
 use kernels_gpu::element::{Element, Real};
 use kernels_gpu::spectral::Lift;
-use kernels_gpu::spectral::columns::{self, BACK, Columns, THERE};
-use kernels_gpu::spectral::rows::{self, Rows};
+use kernels_gpu::spectral::columns::{self, BACK, ColumnsLaunch, THERE};
+use kernels_gpu::spectral::rows::{self, RowsLaunch};
 
 use super::Spectra;
-use super::tables::{self, Lines, Pairs, Part, images};
+use super::tables::{self, LineStages, LineTables, Pairs, images};
 use super::threads::threads;
-use crate::device::{Device, Launch, Memory, Order, Plane, Rows as Bytes};
+use crate::device::{Device, Launch, Memory, MemoryRows as Bytes, Plane, StartOrder};
 use problem::Error;
 
 /// Lines of complex values for the axes of a torus: half as long as rows, and the other two (z, y).
 pub struct AllLines {
     /// Rows.
-    pub row: Lines,
+    pub row: LineTables,
     /// Columns along z and y.
-    pub columns: [Lines; 2],
+    pub columns: [LineTables; 2],
 }
 
 impl AllLines {
@@ -32,11 +32,12 @@ impl AllLines {
     /// The device refuses.
     pub fn new<E: Element>(device: &dyn Device, spectra: &Spectra) -> Result<Self, Error>
     where
-        E::Real: columns::Kernels,
+        E::Real: columns::ColumnKernels,
     {
-        let row = Lines::new::<E::Real>(device, spectra.half(), false)?;
+        let row = LineTables::new::<E::Real>(device, spectra.half(), false)?;
         let lengths = spectra.lengths();
-        let column = |axis: usize| Lines::new::<E::Real>(device, lengths[axis], spectra.cut[axis]);
+        let column =
+            |axis: usize| LineTables::new::<E::Real>(device, lengths[axis], spectra.cut[axis]);
         Ok(Self { row, columns: [column(0)?, column(1)?] })
     }
 }
@@ -60,7 +61,7 @@ pub struct Transforms<E> {
 
 /// Where the points of a grid lie in a device's memory. Rows begin where two values can be loaded at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Points {
+pub struct PointLayout {
     /// The first one.
     pub origin: *mut u8,
     /// Values from one row to the next.
@@ -69,7 +70,7 @@ pub struct Points {
     pub plane_rows: u32,
 }
 
-impl Points {
+impl PointLayout {
     /// The points of a plane.
     pub fn of(plane: &Plane) -> Self {
         let layout = plane.layout();
@@ -116,8 +117,8 @@ impl Shift {
 
 impl<E> Transforms<E>
 where
-    E: rows::Kernels,
-    <E as Element>::Real: columns::Kernels,
+    E: rows::RowKernels,
+    <E as Element>::Real: columns::ColumnKernels,
 {
     /// Of the spectra of a torus with these lines, of whose columns some matter. Where rows have their images from is
     /// `beside`, if that is not what the axis says.
@@ -152,9 +153,9 @@ where
         rows::shared_bytes(self.spectra.half() as u32, 2 * E::Real::BYTES)
     }
 
-    fn rows(&self, of: Points, Shift { lift, added }: Shift) -> Rows {
+    fn rows(&self, of: PointLayout, Shift { lift, added }: Shift) -> RowsLaunch {
         let [_, y, x] = &self.spectra.axes;
-        Rows {
+        RowsLaunch {
             images: self.beside(),
             added,
             lift,
@@ -174,11 +175,11 @@ where
     pub fn rows_there(
         &self,
         device: &dyn Device,
-        from: Points,
+        from: PointLayout,
         to: *mut u8,
         shift: Shift,
     ) -> Result<(), Error> {
-        let (stages, halves) = (self.lines.row.stages(Part::Whole), self.pairs.halves());
+        let (stages, halves) = (self.lines.row.stages(LineStages::Whole), self.pairs.halves());
         let call = E::THERE.with((
             from.origin.cast_const().cast(),
             to,
@@ -197,10 +198,10 @@ where
         &self,
         device: &dyn Device,
         from: *const u8,
-        to: Points,
+        to: PointLayout,
         shift: Shift,
     ) -> Result<(), Error> {
-        let (stages, halves) = (self.lines.row.stages(Part::Whole), self.pairs.halves());
+        let (stages, halves) = (self.lines.row.stages(LineStages::Whole), self.pairs.halves());
         let call = E::BACK.with((from, to.origin.cast(), stages, halves, self.rows(to, shift)));
         self.of_rows(device, &call)
     }
@@ -208,7 +209,7 @@ where
     fn of_rows(&self, device: &dyn Device, call: &dyn AnyCall) -> Result<(), Error> {
         let [z, y, _] = &self.spectra.axes;
         // As the kernels' contracts demand, as all launches below: tables for these lengths, and points that lie so.
-        let lines = (&self.lines.row, Part::Whole, 1);
+        let lines = (&self.lines.row, LineStages::Whole, 1);
         self.queue(device, call, (z.points * y.points) as u32, lines, self.row_bytes())
     }
 
@@ -230,17 +231,17 @@ where
             self.part(device, from_to, axis, part, values, (what, factors))
         };
         if !spectra.cut[axis] {
-            return part(Part::Whole, [from, to], [read, written], what);
+            return part(LineStages::Whole, [from, to], [read, written], what);
         }
         let (is_there, is_back) = (what & THERE != 0, what & BACK != 0);
         if is_there {
-            part(Part::First, [from, middle], [read, length], THERE)?;
+            part(LineStages::First, [from, middle], [read, length], THERE)?;
         }
         let rest_from = if is_there { middle } else { from };
         let rest_to = if is_back { middle } else { to };
-        part(Part::Rest, [rest_from, rest_to], [length; 2], what)?;
+        part(LineStages::Rest, [rest_from, rest_to], [length; 2], what)?;
         if is_back {
-            part(Part::First, [middle, to], [length, written], BACK)?;
+            part(LineStages::First, [middle, to], [length, written], BACK)?;
         }
         Ok(())
     }
@@ -251,7 +252,7 @@ where
         device: &dyn Device,
         [from, to]: [*mut u8; 2],
         axis: usize,
-        part: Part,
+        part: LineStages,
         [read, written]: [usize; 2],
         (what, factors): (u32, *const u8),
     ) -> Result<(), Error> {
@@ -269,7 +270,7 @@ where
         while width > 1 && shared(width) > most / 2 {
             width /= 2;
         }
-        let columns = Columns {
+        let columns = ColumnsLaunch {
             images: self.images[axis].as_ptr(),
             factors,
             stride,
@@ -285,7 +286,7 @@ where
         let blocks = planes * u64::from(columns.across()) * u64::from(columns.share.count);
         let blocks = u32::try_from(blocks).expect("fewer than points");
         let stages = lines.stages(part);
-        let call = <E::Real as columns::Kernels>::COLUMNS.with((from, to, stages, columns));
+        let call = <E::Real as columns::ColumnKernels>::COLUMNS.with((from, to, stages, columns));
         self.queue(device, &call, blocks, (lines, part, width), shared(width))
     }
 
@@ -298,12 +299,12 @@ where
         device: &dyn Device,
         call: &dyn AnyCall,
         blocks: u32,
-        (lines, part, count): (&Lines, Part, u32),
+        (lines, part, count): (&LineTables, LineStages, u32),
         shared_bytes: u32,
     ) -> Result<(), Error> {
         let registers = call.registers().unwrap_or(MOST_REGISTERS);
         let threads = threads(device, (lines, part), count, shared_bytes, registers);
         let extents = Extents { blocks, threads, shared_bytes };
-        device.launch(&Launch { call, extents, order: Order::Overlapping })
+        device.launch(&Launch { call, extents, order: StartOrder::Overlapping })
     }
 }

@@ -12,7 +12,7 @@ use transform::spectral::End;
 use transform::spectral::power::exact_sum;
 
 use super::Solve;
-use problem::boundary::{Place, Side};
+use problem::boundary::{NeighbourPlace, Side};
 
 /// The constants at the sides of a solve.
 pub struct Constants {
@@ -74,8 +74,8 @@ impl Constants {
         let along = |axis: usize| {
             let at = point[axis] + offset[axis] as isize;
             match solve.boundary.resolve(axis, at, extents[axis]) {
-                Place::Value(value) => Some(value - self.middle),
-                Place::Inside(..) => None,
+                NeighbourPlace::Value(value) => Some(value - self.middle),
+                NeighbourPlace::Inside(..) => None,
             }
         };
         [2, 1, 0].into_iter().find_map(along).unwrap_or(0.0)

@@ -3,7 +3,7 @@
 //! all that they read does, too. Elsewhere they take after each stage what the rule of their array says, from a table:
 //! a value, or that of a point nearby, which the block holds, and what a slope adds to it.
 
-use super::Own;
+use super::ThreadPoints;
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
 use problem::boundary::Side;
@@ -12,7 +12,7 @@ use ptx_writer::{B32, Register, S32, Shared, U32};
 
 impl Writer<'_> {
     /// For each row, and for the column, the point of the grid that is computed there; any where there is none.
-    pub(super) fn mapped(&mut self, own: &Own) -> (Vec<Register<B32>>, Register<B32>) {
+    pub(super) fn mapped(&mut self, own: &ThreadPoints) -> (Vec<Register<B32>>, Register<B32>) {
         let ys = (0..own.tile.rows).map(|row| {
             let y = self.emitter.add(S32, own.y, row);
             self.map(own.part(), 1, y)
@@ -21,7 +21,7 @@ impl Writer<'_> {
     }
 
     /// Loads the values of a thread's points, also of those outside of the grid.
-    pub(super) fn load_at_border(&mut self, own: &Own) {
+    pub(super) fn load_at_border(&mut self, own: &ThreadPoints) {
         for array in &own.held.states {
             let x = self.lead_of_part(own.part(), *array, 2, own.x);
             for (row, register) in own.values(*array).iter().enumerate() {
@@ -39,7 +39,7 @@ impl Writer<'_> {
     }
 
     /// Gives the points outside of the grid what arrays that were computed have there, unless they evolve; false if all do.
-    pub(super) fn fill(&mut self, own: &Own, computed: &[Array]) -> bool {
+    pub(super) fn fill(&mut self, own: &ThreadPoints, computed: &[Array]) -> bool {
         let [_, ny, nx] = self.geometry.extents;
         let halo = own.tile.halo();
         let follows @ [_, down, across] =
@@ -93,7 +93,7 @@ impl Writer<'_> {
 
     fn fill_one(
         &mut self,
-        own: &Own,
+        own: &ThreadPoints,
         array: Array,
         row: usize,
         y: Register<B32>,

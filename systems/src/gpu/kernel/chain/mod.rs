@@ -19,11 +19,11 @@
 
 use std::collections::HashMap;
 
-use super::sources::Found;
+use super::sources::SourceSearch;
 use super::{HELD, Point, Table, Writer};
 use crate::expression::Array;
 use crate::gpu::held::TileState;
-use crate::gpu::tile::Tile;
+use crate::gpu::tile::BlockTile;
 use crate::program::Offset;
 use ptx_writer::{B32, Global, Label, Number, Register, Relation, S32, Shared, THREAD, U32};
 
@@ -31,8 +31,8 @@ mod border;
 mod transfer;
 
 /// A thread's points, and where they are.
-struct Own<'a> {
-    tile: &'a Tile,
+struct ThreadPoints<'a> {
+    tile: &'a BlockTile,
     held: &'a TileState,
     /// Zero, in a register: z.
     zero: Register<B32>,
@@ -57,9 +57,9 @@ struct Own<'a> {
 /// Parts that may reach out of the grid.
 pub(super) const BORDER: Label = Label::named("BORDER");
 
-impl Own<'_> {
+impl ThreadPoints<'_> {
     /// What it is a part of.
-    fn part(&self) -> (&Tile, &TileState) {
+    fn part(&self) -> (&BlockTile, &TileState) {
         (self.tile, self.held)
     }
 
@@ -78,7 +78,7 @@ impl Own<'_> {
 
 impl Writer<'_> {
     /// The kernel after its addresses.
-    pub(super) fn chain(&mut self, tile: &Tile, held: &TileState) {
+    pub(super) fn chain(&mut self, tile: &BlockTile, held: &TileState) {
         let extents @ [_, ny, nx] = self.geometry.extents;
         let [_, _, across] = tile.blocks(extents);
         let ([_, halo_y, halo_x], [_, middle_y, middle_x]) = (tile.halo(), tile.middle());
@@ -102,8 +102,20 @@ impl Writer<'_> {
         let at = emitter.mad(U32, row, tile.lanes, lane);
         let at = emitter.shared_element(base, at, self.numbers.bytes());
         let arrays = Vec::new();
-        let mut own =
-            Own { tile, held, zero, y, x, row, lane, corner, base, at, arrays, mapped: None };
+        let mut own = ThreadPoints {
+            tile,
+            held,
+            zero,
+            y,
+            x,
+            row,
+            lane,
+            corner,
+            base,
+            at,
+            arrays,
+            mapped: None,
+        };
         let [_, rows, columns] = tile.extents();
         if ny >= rows && nx >= columns {
             let emitter = &mut self.emitter;
@@ -119,7 +131,7 @@ impl Writer<'_> {
     }
 
     /// All steps of a part.
-    fn part(&mut self, own: &mut Own) {
+    fn part(&mut self, own: &mut ThreadPoints) {
         let (bytes, rows) = (self.numbers.bytes(), own.tile.rows);
         let mut registers = || self.numbers.register(&mut self.emitter);
         let arrays = own.held.all();
@@ -140,7 +152,7 @@ impl Writer<'_> {
             self.program = stage;
             is_inside.then(|| self.sources_in(rows, 1, [own.zero, own.y, own.x]))
         };
-        let sources: Vec<Option<Found>> = stages.iter().map(&mut found).collect();
+        let sources: Vec<Option<SourceSearch>> = stages.iter().map(&mut found).collect();
         let again = self.emitter.new_label();
         self.emitter.label(again);
         for (number, (stage, inside)) in stages.iter().zip(&sources).enumerate() {
@@ -187,11 +199,15 @@ impl Writer<'_> {
     }
 
     /// What a stage computes, rounded as it is stored, by row and array.
-    fn next_values(&mut self, own: &Own, inside: Option<&Found>) -> Vec<Vec<Number>> {
+    fn next_values(
+        &mut self,
+        own: &ThreadPoints,
+        inside: Option<&SourceSearch>,
+    ) -> Vec<Vec<Number>> {
         let mut loaded = HashMap::new();
         let mut rows = Vec::new();
         for row in 0..own.tile.rows {
-            let mut point = InPart { own, row, loaded: &mut loaded };
+            let mut point = PartPoint { own, row, loaded: &mut loaded };
             let values = self.evaluate(&mut point);
             let mut values: Vec<Vec<Number>> = values.into_iter().map(|it| vec![it]).collect();
             match (inside, &own.mapped) {
@@ -214,7 +230,7 @@ impl Writer<'_> {
     }
 
     /// Keeps and shares what a stage has computed for others.
-    fn keep(&mut self, own: &Own, results: &[Vec<Number>]) -> Vec<Array> {
+    fn keep(&mut self, own: &ThreadPoints, results: &[Vec<Number>]) -> Vec<Array> {
         let stage = self.program;
         for (place, array) in stage.writes.iter().enumerate() {
             // What nobody reads is not there.
@@ -229,7 +245,7 @@ impl Writer<'_> {
     }
 
     /// After the last stage what is now becomes what was a step ago, and what comes next is now; returns what that is of.
-    fn shift(&mut self, own: &Own, results: &[Vec<Number>]) -> Vec<Array> {
+    fn shift(&mut self, own: &ThreadPoints, results: &[Vec<Number>]) -> Vec<Array> {
         self.emitter.barrier();
         for array in own.held.states.iter().rev() {
             let Array::Field { field, level } = *array else { continue };
@@ -251,14 +267,14 @@ impl Writer<'_> {
 }
 
 /// A point of a part.
-struct InPart<'a> {
-    own: &'a Own<'a>,
+struct PartPoint<'a> {
+    own: &'a ThreadPoints<'a>,
     row: usize,
     /// What is read of shared memory, by array, row and column from the thread's first point on.
     loaded: &'a mut HashMap<(Array, i32, i32), Number>,
 }
 
-impl Point for InPart<'_> {
+impl Point for PartPoint<'_> {
     fn read(&mut self, writer: &mut Writer, array: Array, [_, down, across]: Offset) -> Number {
         let (own, row) = (self.own, self.row as i32 + down);
         if across == 0 && (0..own.tile.rows as i32).contains(&row) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Between a thread's registers, shared memory and the arrays of the grid.
 
-use super::Own;
+use super::ThreadPoints;
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
 use ptx_writer::Relation::Less;
-use ptx_writer::{B64, Place, Register, S32, U32, U64};
+use ptx_writer::{B64, OffsetAddress, Register, S32, U32, U64};
 
 impl Writer<'_> {
     /// Loads the values of a thread's points.
-    pub(super) fn load_part(&mut self, own: &Own) {
+    pub(super) fn load_part(&mut self, own: &ThreadPoints) {
         if own.mapped.is_some() {
             return self.load_at_border(own);
         }
@@ -28,7 +28,7 @@ impl Writer<'_> {
     }
 
     /// The distance of the thread's first point, inside of the grid, from the first one of an array, in bytes.
-    fn first_point(&mut self, own: &Own) -> Register<B64> {
+    fn first_point(&mut self, own: &ThreadPoints) -> Register<B64> {
         let (bytes, emitter) = (self.system.dtype.bytes(), &mut self.emitter);
         let row = emitter.mul_wide(own.y, self.geometry.pitch * bytes);
         let column = emitter.mul_wide(own.x, bytes);
@@ -36,7 +36,7 @@ impl Writer<'_> {
     }
 
     /// Shows others the values of some arrays.
-    pub(super) fn share(&mut self, own: &Own, chosen: impl Fn(Array) -> bool) {
+    pub(super) fn share(&mut self, own: &ThreadPoints, chosen: impl Fn(Array) -> bool) {
         let bytes = self.numbers.bytes();
         for array in own.held.all().filter(|array| chosen(*array)) {
             let Some(slot) = own.held.slot(array) else { continue };
@@ -48,7 +48,7 @@ impl Writer<'_> {
     }
 
     /// Stores the middle of the part.
-    pub(super) fn store_part(&mut self, own: &Own) {
+    pub(super) fn store_part(&mut self, own: &ThreadPoints) {
         let [_, ny, nx] = self.geometry.extents;
         let (halo, middle) = (own.tile.halo(), own.tile.middle());
         let row_bytes = self.geometry.pitch * self.system.dtype.bytes();
@@ -72,7 +72,7 @@ impl Writer<'_> {
             for (written, array) in fields.enumerate() {
                 let value = self.numbers.round(&mut self.emitter, own.values(*array)[row]);
                 let start = self.addresses[self.arrays.len() + written];
-                let place: Place<_> = match (&own.mapped, distance) {
+                let place: OffsetAddress<_> = match (&own.mapped, distance) {
                     (Some((ys, x)), _) => self.address(start, [own.zero, ys[row], *x]).into(),
                     (None, Some(distance)) => {
                         self.emitter.offset(start, distance).at(row * row_bytes)

@@ -3,7 +3,7 @@
 //! plane is finished, the points outside of it take what the rule of their array says; and so do planes outside: those
 //! before the first one when all that they may repeat is there, those after the last one in their turn.
 
-use super::{Own, Turn};
+use super::{StepPlane, ThreadPoints};
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
 use problem::boundary::Side;
@@ -12,21 +12,26 @@ use ptx_writer::{B32, Register, S32, Shared, U32};
 
 /// A plane outside: its z, and its place in windows.
 #[derive(Clone, Copy)]
-struct Ghost {
+struct GhostPlane {
     z: Register<B32>,
     slot: Register<B32>,
 }
 
 impl Writer<'_> {
     /// Fills what lies outside of the planes that all steps have come to; false if there is nothing.
-    pub(super) fn ghosts(&mut self, own: &Own, z: Register<B32>, slot: Register<B32>) -> bool {
+    pub(super) fn ghosts(
+        &mut self,
+        own: &ThreadPoints,
+        z: Register<B32>,
+        slot: Register<B32>,
+    ) -> bool {
         let [above, down, across] = own.follows();
         if !(above || own.is_border && (down || across)) {
             return false;
         }
         let [z, slot] = [z, slot].map(|start| self.emitter.mov(U32, start));
         let windows = self.emitter.mov(U32, 0);
-        let turn = Turn { z, slot, windows };
+        let turn = StepPlane { z, slot, windows };
         let fields = self.levels_of_fields().into_iter();
         let loaded: Vec<_> = fields.map(|(field, level)| Array::Field { field, level }).collect();
         self.ghosts_of(own, &turn, &loaded);
@@ -65,7 +70,7 @@ impl Writer<'_> {
         true
     }
 
-    fn ghosts_of(&mut self, own: &Own, turn: &Turn, arrays: &[Array]) {
+    fn ghosts_of(&mut self, own: &ThreadPoints, turn: &StepPlane, arrays: &[Array]) {
         let ([nz, ..], [reach, ..], z) = (self.geometry.extents, own.tile.reads, turn.z);
         if arrays.is_empty() {
             return;
@@ -98,7 +103,7 @@ impl Writer<'_> {
         emitter.assign(U32, end, 0);
         emitter.label(again);
         let slot = self.slot_of(own, turn, next);
-        self.fill_plane(own, turn, Some(Ghost { z: next, slot }), arrays);
+        self.fill_plane(own, turn, Some(GhostPlane { z: next, slot }), arrays);
         self.emitter.increase(S32, next, 1);
         let more = self.emitter.setp(Less, S32, next, end);
         self.emitter.branch_if(more, again);
@@ -106,7 +111,7 @@ impl Writer<'_> {
     }
 
     /// The place in windows of a plane which is not after that of a turn, nor further before it than windows reach.
-    fn slot_of(&mut self, own: &Own, turn: &Turn, z: Register<B32>) -> Register<B32> {
+    fn slot_of(&mut self, own: &ThreadPoints, turn: &StepPlane, z: Register<B32>) -> Register<B32> {
         let distance = self.emitter.sub(U32, z, turn.z);
         let slot = self.emitter.add(S32, distance, turn.slot);
         let slot = self.emitter.add(S32, slot, own.windows.planes);
@@ -114,7 +119,13 @@ impl Writer<'_> {
     }
 
     /// Fills the thread's points of a plane that are outside, or all those of a plane outside.
-    fn fill_plane(&mut self, own: &Own, turn: &Turn, ghost: Option<Ghost>, arrays: &[Array]) {
+    fn fill_plane(
+        &mut self,
+        own: &ThreadPoints,
+        turn: &StepPlane,
+        ghost: Option<GhostPlane>,
+        arrays: &[Array],
+    ) {
         let follows = own.follows();
         for row in 0..own.tile.rows {
             let [inside, outside] = [(); 2].map(|()| self.emitter.new_label());
@@ -167,9 +178,9 @@ impl Writer<'_> {
 
     fn fill_point(
         &mut self,
-        own: &Own,
-        turn: &Turn,
-        ghost: Option<Ghost>,
+        own: &ThreadPoints,
+        turn: &StepPlane,
+        ghost: Option<GhostPlane>,
         (row, y): (usize, Register<B32>),
         array: Array,
         led: &[usize],

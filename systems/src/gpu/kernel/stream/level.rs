@@ -4,21 +4,21 @@
 use std::collections::HashMap;
 
 use super::transfer::Column;
-use super::{Own, Turn};
+use super::{StepPlane, ThreadPoints};
 use crate::expression::Array;
-use crate::gpu::kernel::edge::AtEdge;
+use crate::gpu::kernel::edge::EdgePoint;
 use crate::gpu::kernel::{Point, Writer};
 use crate::program::Offset;
 use ptx_writer::Relation::{Equal, Less, NotEqual};
-use ptx_writer::{B32, Global, Number, Predicate, Register, Shared, Stored, U32};
+use ptx_writer::{B32, Global, Number, Predicate, Register, Shared, StoredValue, U32};
 
 impl Writer<'_> {
     /// Takes the stage: its values go to windows if somebody reads them there, and to memory if they are levels that
     /// the launch leaves. The first stage of a step notes what receivers have before it.
     pub(super) fn level(
         &mut self,
-        own: &Own,
-        turn: &Turn,
+        own: &ThreadPoints,
+        turn: &StepPlane,
         left: Register<B32>,
         records: Option<Register<Global>>,
     ) {
@@ -35,7 +35,7 @@ impl Writer<'_> {
         let inside = (!own.is_border).then(|| self.sources_in(own.tile.rows, 1, [z, ys[0], x]));
         let mut rows = Vec::new();
         for (row, y) in ys.iter().enumerate() {
-            let mut point = InPlane {
+            let mut point = PlanePoint {
                 own,
                 turn,
                 windows,
@@ -43,7 +43,7 @@ impl Writer<'_> {
                 column,
                 planes: &mut planes,
                 loaded: &mut loaded,
-                in_grid: AtEdge::new([z, *y, x]),
+                in_grid: EdgePoint::new([z, *y, x]),
             };
             let values = self.evaluate(&mut point);
             let mut values: Vec<Vec<Number>> = values.into_iter().map(|it| vec![it]).collect();
@@ -56,7 +56,7 @@ impl Writer<'_> {
             }
             let rounded =
                 values.iter().map(|value| self.numbers.round(&mut self.emitter, value[0]));
-            rows.push(rounded.collect::<Vec<Stored>>());
+            rows.push(rounded.collect::<Vec<StoredValue>>());
         }
         self.put(own, turn, windows, left, &rows);
         self.leave(own, turn, column, left, &rows);
@@ -65,11 +65,11 @@ impl Writer<'_> {
     /// Values of a stage into windows: new ones that no later stage reads unless the step is the last one.
     fn put(
         &mut self,
-        own: &Own,
-        turn: &Turn,
+        own: &ThreadPoints,
+        turn: &StepPlane,
         windows: Register<Shared>,
         left: Register<B32>,
-        rows: &[Vec<Stored>],
+        rows: &[Vec<StoredValue>],
     ) {
         let more = self.emitter.setp(NotEqual, U32, left, 1);
         let plane = self.plane_at(own, turn.slot, windows);
@@ -90,11 +90,11 @@ impl Writer<'_> {
     /// Values of one of the last steps into memory.
     fn leave(
         &mut self,
-        own: &Own,
-        turn: &Turn,
+        own: &ThreadPoints,
+        turn: &StepPlane,
         column: Column,
         left: Register<B32>,
-        rows: &[Vec<Stored>],
+        rows: &[Vec<StoredValue>],
     ) {
         let is_right = self.is_right(own, turn.z);
         let most = self.system.fields.iter().map(|field| field.levels).max().unwrap_or_default();
@@ -115,9 +115,9 @@ impl Writer<'_> {
 }
 
 /// A point of a plane.
-struct InPlane<'a> {
-    own: &'a Own<'a>,
-    turn: &'a Turn,
+struct PlanePoint<'a> {
+    own: &'a ThreadPoints<'a>,
+    turn: &'a StepPlane,
     /// The thread's first point in the first plane of the windows of the time before.
     windows: Register<Shared>,
     row: usize,
@@ -127,10 +127,10 @@ struct InPlane<'a> {
     /// What was read, by array, and plane, row and column from the thread's first point on.
     loaded: &'a mut HashMap<(Array, Offset), Number>,
     /// The point that evolves as this one, where neighbours of coefficients are found.
-    in_grid: AtEdge,
+    in_grid: EdgePoint,
 }
 
-impl Point for InPlane<'_> {
+impl Point for PlanePoint<'_> {
     fn read(&mut self, writer: &mut Writer, array: Array, offset: Offset) -> Number {
         let [above, down, across] = offset;
         let (own, row) = (self.own, self.row as i32 + down);
@@ -161,14 +161,20 @@ impl Point for InPlane<'_> {
 
 impl Writer<'_> {
     /// A coefficient at the thread's point of a row.
-    fn load_of_column(&mut self, own: &Own, column: Column, array: Array, row: usize) -> Number {
+    fn load_of_column(
+        &mut self,
+        own: &ThreadPoints,
+        column: Column,
+        array: Array,
+        row: usize,
+    ) -> Number {
         let place = self.row_of(own, column, self.start(array), row);
         let stored = self.numbers.load(&mut self.emitter, place);
         self.numbers.widen(&mut self.emitter, stored)
     }
 
     /// Whether a plane is one of those that are right in the end.
-    pub(super) fn is_right(&mut self, own: &Own, z: Register<B32>) -> Register<Predicate> {
+    pub(super) fn is_right(&mut self, own: &ThreadPoints, z: Register<B32>) -> Register<Predicate> {
         let [first, end] = own.ends;
         let count = self.emitter.sub(U32, end, first);
         let after = self.emitter.sub(U32, z, first);

@@ -16,7 +16,7 @@ use super::chain::BORDER;
 use super::{HELD, Writer};
 use crate::expression::Array;
 use crate::gpu::held::TileState;
-use crate::gpu::tile::Tile;
+use crate::gpu::tile::BlockTile;
 use crate::gpu::windows::Windows;
 use ptx_writer::Relation::{AtLeast, Less, NotEqual};
 use ptx_writer::{B32, Predicate, Register, S32, Shared, THREAD, U32};
@@ -26,8 +26,8 @@ mod level;
 mod transfer;
 
 /// A thread's points, and where they are.
-struct Own<'a> {
-    tile: &'a Tile,
+struct ThreadPoints<'a> {
+    tile: &'a BlockTile,
     held: &'a TileState,
     windows: Windows,
     /// Coordinates of the thread's first point in the grid; below 0 outside of it, as numbers with a sign.
@@ -53,8 +53,8 @@ struct Own<'a> {
     writes: Vec<Register<Predicate>>,
 }
 
-impl Own<'_> {
-    fn part(&self) -> (&Tile, &TileState) {
+impl ThreadPoints<'_> {
+    fn part(&self) -> (&BlockTile, &TileState) {
         (self.tile, self.held)
     }
 
@@ -65,7 +65,7 @@ impl Own<'_> {
 }
 
 /// A step of the launch, and the plane that a stage of it has come to.
-struct Turn {
+struct StepPlane {
     /// Its z, as a number with a sign.
     z: Register<B32>,
     /// Its place in windows.
@@ -76,7 +76,7 @@ struct Turn {
 
 impl Writer<'_> {
     /// The kernel after its addresses.
-    pub(super) fn stream(&mut self, tile: &Tile, held: &TileState) {
+    pub(super) fn stream(&mut self, tile: &BlockTile, held: &TileState) {
         let extents @ [nz, ny, nx] = self.geometry.extents;
         let [_, blocks_down, blocks_across] = tile.blocks(extents);
         let ([_, halo_y, halo_x], [planes, middle_y, middle_x]) = (tile.halo(), tile.middle());
@@ -110,7 +110,7 @@ impl Writer<'_> {
         let points = (ys.collect(), x);
         let windows = Windows::new(self.system, tile);
         let (ends, is_border, writes) = ([first, end], false, Vec::new());
-        let mut own = Own {
+        let mut own = ThreadPoints {
             tile,
             held,
             windows,
@@ -144,7 +144,7 @@ impl Writer<'_> {
     }
 
     /// All planes of a part.
-    fn planes(&mut self, own: &mut Own) {
+    fn planes(&mut self, own: &mut ThreadPoints) {
         let ([nz, ..], [reach, ..]) = (self.geometry.extents, own.tile.reach);
         let is_periodic = own.held.periodic[0];
         self.numbers_now = None;
@@ -192,14 +192,19 @@ impl Writer<'_> {
     }
 
     /// All stages of all steps, each of the plane that it has come to.
-    fn levels(&mut self, own: &Own, [z, slot]: [Register<B32>; 2], ends: [Register<B32>; 2]) {
+    fn levels(
+        &mut self,
+        own: &ThreadPoints,
+        [z, slot]: [Register<B32>; 2],
+        ends: [Register<B32>; 2],
+    ) {
         let ([nz, ..], bytes) = (self.geometry.extents, self.numbers.bytes());
         let [low, high] = ends;
         let [z, slot, low, high, left] =
             [z, slot, low, high, own.steps].map(|start| self.emitter.mov(U32, start));
         let windows = self.emitter.mov(U32, 0);
         let [numbers, records] = self.numbers_and_records();
-        let turn = Turn { z, slot, windows };
+        let turn = StepPlane { z, slot, windows };
         let level = self.emitter.new_label();
         self.emitter.label(level);
         let stages = &self.system.stages;
@@ -236,7 +241,7 @@ impl Writer<'_> {
     }
 
     /// To the plane of the next stage.
-    fn one_behind(&mut self, own: &Own, turn: &Turn) {
+    fn one_behind(&mut self, own: &ThreadPoints, turn: &StepPlane) {
         let delay = own.tile.delay();
         self.emitter.decrease(turn.z, delay);
         let behind = self.slot(own, turn.slot, -(delay as i32));
@@ -244,13 +249,13 @@ impl Writer<'_> {
     }
 
     /// To the windows of the next time.
-    fn next_windows(&mut self, own: &Own, turn: &Turn) {
+    fn next_windows(&mut self, own: &ThreadPoints, turn: &StepPlane) {
         let bytes = own.windows.planes * own.windows.plane * self.numbers.bytes();
         self.emitter.increase(U32, turn.windows, bytes);
     }
 
     /// The place in windows of a plane that is so far away.
-    fn slot(&mut self, own: &Own, slot: Register<B32>, distance: i32) -> Register<B32> {
+    fn slot(&mut self, own: &ThreadPoints, slot: Register<B32>, distance: i32) -> Register<B32> {
         let distance = distance.rem_euclid(own.windows.planes as i32);
         if distance == 0 {
             return slot;
@@ -260,7 +265,7 @@ impl Writer<'_> {
     }
 
     /// A place in windows, or one that is as much more as windows have planes.
-    fn around(&mut self, own: &Own, slot: Register<B32>) -> Register<B32> {
+    fn around(&mut self, own: &ThreadPoints, slot: Register<B32>) -> Register<B32> {
         // Wraps to a large number unless it is more.
         let less = self.emitter.sub(U32, slot, own.windows.planes);
         self.emitter.min(U32, slot, less)
@@ -269,7 +274,7 @@ impl Writer<'_> {
     /// The address of a plane in a window, after a point of the first plane.
     fn plane_at(
         &mut self,
-        own: &Own,
+        own: &ThreadPoints,
         slot: Register<B32>,
         point: Register<Shared>,
     ) -> Register<Shared> {
@@ -277,12 +282,12 @@ impl Writer<'_> {
     }
 
     /// The distance of an array's window from those of its time, in bytes, if it has one.
-    fn window(&self, own: &Own, array: Array) -> Option<usize> {
+    fn window(&self, own: &ThreadPoints, array: Array) -> Option<usize> {
         own.windows.of(array).map(|values| values * self.numbers.bytes())
     }
 
     /// The point of the grid along z that evolves as a plane does.
-    fn plane_of_grid(&mut self, own: &Own, z: Register<B32>) -> Register<B32> {
+    fn plane_of_grid(&mut self, own: &ThreadPoints, z: Register<B32>) -> Register<B32> {
         match own.held.periodic[0] {
             true => self.map(own.part(), 0, z),
             false => z,

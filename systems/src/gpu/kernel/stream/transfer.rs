@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Between windows and the arrays of the grid; and what receivers receive.
 
-use super::{Own, Turn};
+use super::{StepPlane, ThreadPoints};
 use crate::expression::Array;
 use crate::gpu::kernel::Writer;
 use ptx_writer::Relation::{Equal, Less};
-use ptx_writer::{B32, B64, Global, Place, Predicate, Register, S32, Shared, Stored, U32, U64};
+use ptx_writer::{
+    B32, B64, Global, OffsetAddress, Predicate, Register, S32, Shared, StoredValue, U32, U64,
+};
 
 /// Where a thread's points in a plane lie.
 #[derive(Clone, Copy)]
@@ -18,7 +20,7 @@ pub enum Column {
 
 impl Writer<'_> {
     /// Where a thread's points in a plane lie.
-    pub(super) fn column(&mut self, own: &Own, z: Register<B32>) -> Column {
+    pub(super) fn column(&mut self, own: &ThreadPoints, z: Register<B32>) -> Column {
         if own.is_border {
             return Column::Points(z);
         }
@@ -30,11 +32,11 @@ impl Writer<'_> {
     /// One of its rows in an array.
     pub(super) fn row_of(
         &mut self,
-        own: &Own,
+        own: &ThreadPoints,
         column: Column,
         start: Register<Global>,
         row: usize,
-    ) -> Place<Global> {
+    ) -> OffsetAddress<Global> {
         let (ys, x) = &own.points;
         match column {
             Column::Points(z) => self.address(start, [z, ys[row], *x]).into(),
@@ -46,7 +48,11 @@ impl Writer<'_> {
     }
 
     /// Loads a plane of all levels of all fields, as it is stored, by level and row.
-    pub(super) fn load_plane(&mut self, own: &Own, z: Register<B32>) -> Vec<Vec<Stored>> {
+    pub(super) fn load_plane(
+        &mut self,
+        own: &ThreadPoints,
+        z: Register<B32>,
+    ) -> Vec<Vec<StoredValue>> {
         let at = self.plane_of_grid(own, z);
         let column = self.column(own, at);
         let mut loaded = Vec::new();
@@ -63,7 +69,13 @@ impl Writer<'_> {
     }
 
     /// Of few steps some levels that the launch leaves are those that were loaded.
-    fn hand_on(&mut self, own: &Own, z: Register<B32>, column: Column, loaded: &[Vec<Stored>]) {
+    fn hand_on(
+        &mut self,
+        own: &ThreadPoints,
+        z: Register<B32>,
+        column: Column,
+        loaded: &[Vec<StoredValue>],
+    ) {
         let levels = self.levels_of_fields();
         if levels.iter().all(|(_, level)| *level == 0) {
             return;
@@ -83,10 +95,10 @@ impl Writer<'_> {
     /// Stores the thread's values of a plane, rounded, as a level of a field.
     pub(super) fn store_column(
         &mut self,
-        own: &Own,
+        own: &ThreadPoints,
         column: Column,
         (field, level): (usize, usize),
-        values: impl Iterator<Item = Stored>,
+        values: impl Iterator<Item = StoredValue>,
     ) {
         let written = self.levels_of_fields().iter().position(|own| *own == (field, level));
         let written = written.expect("all levels are written");
@@ -98,7 +110,7 @@ impl Writer<'_> {
     }
 
     /// For each row whether the thread's point is right in the end, and in the grid.
-    pub(super) fn writes(&mut self, own: &Own) -> Vec<Register<Predicate>> {
+    pub(super) fn writes(&mut self, own: &ThreadPoints) -> Vec<Register<Predicate>> {
         let ([_, ny, nx], [_, middle_y, middle_x]) = (self.geometry.extents, own.tile.middle());
         let ([_, halo_y, halo_x], emitter) = (own.tile.halo(), &mut self.emitter);
         let column = emitter.sub(U32, own.lane, halo_x);
@@ -120,7 +132,12 @@ impl Writer<'_> {
     }
 
     /// Puts what was loaded into windows.
-    pub(super) fn share_plane(&mut self, own: &Own, slot: Register<B32>, loaded: &[Vec<Stored>]) {
+    pub(super) fn share_plane(
+        &mut self,
+        own: &ThreadPoints,
+        slot: Register<B32>,
+        loaded: &[Vec<StoredValue>],
+    ) {
         let plane = self.plane_at(own, slot, own.at);
         for ((field, level), rows) in self.levels_of_fields().into_iter().zip(loaded) {
             for (row, stored) in rows.iter().enumerate() {
@@ -136,8 +153,8 @@ impl Writer<'_> {
     /// Notes what receivers in the block's part of a plane have before a step; `base` is the plane's first point.
     pub(super) fn note_before(
         &mut self,
-        own: &Own,
-        turn: &Turn,
+        own: &ThreadPoints,
+        turn: &StepPlane,
         base: Register<Shared>,
         records: Register<Global>,
     ) {

@@ -2,8 +2,8 @@
 //! Routes whose adjoint is computed elsewhere.
 
 use super::*;
-use crate::adjoint::{Adjoint, By, Misfit};
-use crate::tape::Place;
+use crate::adjoint::{Adjoint, GradientVariables, Misfit};
+use crate::tape::TapeStorage;
 use crate::{Description, FieldText};
 use compute::engine::EngineRequest;
 
@@ -14,12 +14,12 @@ fn an_adjoint_elsewhere_reads_what_a_device_keeps() {
     let decay =
         Description::new(&[4]).dtype(Dtype::F64).field(FieldText::new("u", "1 + x", "u - 0.1*u^2"));
     let system = System::new(&decay, std::path::Path::new("")).unwrap();
-    let (by, unsaid) = (By::default(), Misfit::unsaid(&system, STEPS));
+    let (by, unsaid) = (GradientVariables::default(), Misfit::unsaid(&system, STEPS));
     let adjoint = Adjoint::new(&system, &by, (0, STEPS), &unsaid).unwrap();
     let gone = |engine: EngineRequest, memory: u64| {
         let mut of = Simulation::of(&system).engine(EngineRequest::Emulate).build().unwrap();
         let memory = Some(memory::Bytes(memory));
-        let by = GradientBy { memory, place: Place::Device, ..GradientBy::default() };
+        let by = GradientBy { memory, place: TapeStorage::Device, ..GradientBy::default() };
         let mut route = Route::new(&mut of, &adjoint, STEPS, (&by, None)).unwrap();
         route.forward(&mut of).unwrap();
         let name = adjoint.fields[0].name.clone();
