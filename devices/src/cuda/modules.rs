@@ -3,7 +3,7 @@
 //! them take it some ten seconds, one takes a fraction of a second.
 
 use super::super::failed;
-use cuda_driver::{Function, Loaded};
+use cuda_driver::{Context, Function, Loaded};
 use problem::Error;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use cuda_driver::Code;
 
 /// The kernels of some PTX, translated when they are first asked for.
 pub struct Modules {
+    context: Context,
     ptx: Vec<String>,
     /// Kernels that this program carries, unpacked when one of them is asked for that none of the others is.
     carried: Option<Code>,
@@ -24,9 +25,14 @@ pub struct Modules {
 
 impl Modules {
     /// None of them translated yet.
-    pub fn new(ptx: Vec<String>, carried: Option<Code>, most_shared_bytes: u32) -> Self {
+    pub fn new(
+        context: &Context,
+        ptx: Vec<String>,
+        carried: Option<Code>,
+        most_shared_bytes: u32,
+    ) -> Self {
         let (unpacked, loaded) = Default::default();
-        Self { ptx, carried, unpacked, most_shared_bytes, loaded }
+        Self { context: context.clone(), ptx, carried, unpacked, most_shared_bytes, loaded }
     }
 
     /// The PTX of a kernel.
@@ -35,7 +41,7 @@ impl Modules {
         entry(self.unpacked.get_or_init(|| carried.ptx()), name)
     }
 
-    /// A kernel by its name. Needs a current context. Its launches may take all shared memory of a block:
+    /// A kernel by its name. Its launches may take all shared memory of a block:
     /// the limit is the kernel's, not a launch's, so a launch that set its own would refuse those of
     /// others that need more.
     ///
@@ -48,7 +54,7 @@ impl Modules {
             let ptx = ptx.or_else(|| self.of_carried(name));
             let ptx =
                 ptx.ok_or_else(|| failed(&format!("find the kernel {name}"))("there is none"))?;
-            let module = Loaded::new(&ptx, kernels_gpu::MOST_REGISTERS);
+            let module = Loaded::new(&self.context, &ptx, kernels_gpu::MOST_REGISTERS);
             let module = module.map_err(failed("load a kernel"))?;
             let kernel = module.function(name).map_err(failed("find a kernel"))?;
             cuda_driver::set_max_dynamic_shared_memory(&kernel, self.most_shared_bytes)

@@ -113,6 +113,7 @@ fn in_a_process_with_the_stand_in() {
 
     assert!(gpu.upload::<u8>(&[]).unwrap().read().unwrap().is_empty());
     assert!(text(gpu.zeros::<u8>(1 << 41)).contains("cuMemAlloc_v2"));
+    assert!(text(gpu.zeros::<u64>((1 << 61) + 1)).contains("cuMemAlloc_v2"));
 
     // The context, the module and three buffers; then nothing.
     assert_eq!(live(), 5);
