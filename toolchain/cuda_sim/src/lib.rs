@@ -31,7 +31,7 @@
 //! kernel's PTX, makes them by these functions, too.
 
 mod allocation;
-mod atomics;
+pub mod atomic;
 pub mod barrier;
 mod block;
 mod buffer;
@@ -58,6 +58,7 @@ mod product_fault;
 mod products;
 mod ptx;
 mod refusal;
+mod released;
 mod reports;
 mod shadow;
 pub mod shared;
@@ -67,6 +68,7 @@ mod source;
 mod stack;
 mod statics;
 mod store;
+mod strong;
 mod tensor_map;
 pub mod thread;
 mod touched;

@@ -4,9 +4,10 @@
 use crate::allocation::{Allocation, GUARD};
 use crate::buffer::Buffer;
 use crate::chip::OnChip as _;
-use crate::clock::{Clock, Knowledge, forget};
+use crate::clock::{Clock, forget};
 use crate::counter::Counter;
 use crate::fault::{Access, Fault, FaultKind, Place};
+use crate::released::Released;
 use crate::shadow::Event;
 use crate::tensor_map::{TensorMap, TensorMapError};
 use bytemuck::{NoUninit, Pod};
@@ -37,7 +38,7 @@ pub struct Memory {
     /// Whether what nothing has written may be read.
     pub(crate) is_lenient: bool,
     /// What was released by atomic writes of words.
-    pub(crate) words: BTreeMap<usize, Knowledge>,
+    pub(crate) words: BTreeMap<usize, Released>,
     /// Variables of modules of PTX: where they are.
     pub(crate) variables: BTreeMap<usize, Vec<u64>>,
     /// Bytes of sparse buffers so far, with their guards.

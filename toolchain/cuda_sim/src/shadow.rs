@@ -5,6 +5,7 @@ use crate::clock::{Agent, Clock, Space};
 use crate::fault::{Access, FaultKind, Place};
 use crate::site::Site;
 use crate::touched::{Mark, Touched, granules};
+use ptx_sim::Scope;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -22,8 +23,8 @@ pub struct Event {
     pub epoch: u32,
     /// Whether it is done some time after it was issued.
     pub asynchronous: bool,
-    /// Whether others may access the same bytes in the same way at the same time.
-    pub is_atomic: bool,
+    /// Which threads may access the same bytes in the same way at the same time, if any.
+    pub atomic: Option<Scope>,
     /// By which way it reaches memory.
     pub proxy: Proxy,
 }
@@ -49,6 +50,13 @@ impl Event {
         known >= self.epoch
     }
 
+    /// Whether this and another one are atomic to each other: both name a scope that the other's thread is in.
+    fn is_atomic_with(&self, other: &Event) -> bool {
+        let (Some(mine), Some(theirs)) = (self.atomic, other.atomic) else { return false };
+        let is_wide = mine != Scope::Block && theirs != Scope::Block;
+        is_wide || self.site.block == other.site.block
+    }
+
     /// Whether a copy by `reader` with this clock misses what this wrote, for want of a proxy fence.
     fn is_unfenced(&self, reader: &Event, space: Space, clock: &Clock) -> bool {
         (self.proxy, reader.proxy) == (Proxy::Generic, Proxy::Async)
@@ -67,9 +75,16 @@ pub struct Conflict {
     pub other_writes: bool,
     /// The memory for which a proxy fence is missing: otherwise nothing orders them.
     pub unfenced: Option<Space>,
+    /// Whether both are atomic, one of them for another block's threads only.
+    pub narrow: bool,
 }
 
 impl Conflict {
+    /// The conflict of an access whose scopes may be what is wrong.
+    fn of_scopes(self, event: Event) -> Self {
+        Self { narrow: event.atomic.is_some() && self.other.atomic.is_some(), ..self }
+    }
+
     /// The report of the later access; `place` says where an offset is.
     pub fn into_fault(self, access: Access, place: impl FnOnce(usize) -> Place) -> FaultKind {
         let (place, other) = (place(self.offset), self.other.site);
@@ -80,7 +95,9 @@ impl Conflict {
             };
             return FaultKind::Unfenced { access, place, other, fence };
         }
-        if self.other.asynchronous {
+        if self.narrow {
+            FaultKind::NarrowScope { access, place, other }
+        } else if self.other.asynchronous {
             FaultKind::MissingWait { access, place, copy: other }
         } else {
             let other_access = if self.other_writes { Access::Write } else { Access::Read };
@@ -102,6 +119,8 @@ pub struct Shadow {
     crowds: Vec<Crowd>,
     /// Atomic writes of granules since the last ordinary one.
     atomics: BTreeMap<usize, Crowd>,
+    /// Whether there are atomic accesses that are so for a block only.
+    is_narrow: bool,
 }
 
 /// Reads of a granule since the last write.
@@ -204,7 +223,7 @@ impl Shadow {
 
     fn of(space: Space, cells: Cells) -> Self {
         let (events, crowds, atomics) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self { space, granule: GRANULE, cells, events, crowds, atomics }
+        Self { space, granule: GRANULE, cells, events, crowds, atomics, is_narrow: false }
     }
 
     /// An empty history of any number of bytes, of which few are accessed.
@@ -257,11 +276,15 @@ impl Shadow {
                     return Err(unfenced(at * granule, *writer, self.space));
                 }
             }
-            if !event.is_atomic
+            if (event.atomic.is_none() || self.is_narrow)
                 && let Some(crowd) = self.atomics.get(&at)
-                && let Some(writer) = crowd.readers.iter().find(|it| !before(&self.events, **it))
             {
-                return Err(conflict(at * granule, self.events[*writer as usize - 1], true));
+                let of = |id: u32| &self.events[id as usize - 1];
+                let meets =
+                    |&&it: &&u32| !before(&self.events, it) && !event.is_atomic_with(of(it));
+                if let Some(writer) = crowd.readers.iter().find(meets) {
+                    return Err(conflict(at * granule, *of(*writer), true).of_scopes(event));
+                }
             }
             if cell.reader == 0 || before(&self.events, cell.reader) {
                 cell.reader = id;
@@ -346,8 +369,17 @@ impl Shadow {
                 crowd => &self.crowds[crowd as usize - 1].readers,
             };
             let mut readers = crowd.iter().copied().chain([cell.reader]);
-            if let Some(reader) = readers.find(|&it| !before(it) && !of(it).is_atomic) {
-                return Err(conflict(at * granule, *of(reader), false));
+            if let Some(reader) = readers.find(|&it| !before(it) && !of(it).is_atomic_with(&event))
+            {
+                return Err(conflict(at * granule, *of(reader), false).of_scopes(event));
+            }
+            if self.is_narrow
+                && let Some(crowd) = self.atomics.get(&at)
+            {
+                let meets = |&&it: &&u32| !before(it) && !of(it).is_atomic_with(&event);
+                if let Some(writer) = crowd.readers.iter().find(meets) {
+                    return Err(conflict(at * granule, *of(*writer), true).of_scopes(event));
+                }
             }
             self.atomics.entry(at).or_default().add(id, before);
         }
@@ -382,6 +414,7 @@ impl Shadow {
     }
 
     fn record(&mut self, event: Event) -> u32 {
+        self.is_narrow |= event.atomic == Some(Scope::Block);
         if self.events.last() != Some(&event) {
             self.events.push(event);
         }
@@ -390,7 +423,7 @@ impl Shadow {
 }
 
 fn conflict(offset: usize, other: Event, other_writes: bool) -> Conflict {
-    Conflict { offset, other, other_writes, unfenced: None }
+    Conflict { offset, other, other_writes, unfenced: None, narrow: false }
 }
 
 fn unfenced(offset: usize, writer: Event, space: Space) -> Conflict {

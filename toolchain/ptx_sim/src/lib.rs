@@ -52,7 +52,7 @@ mod variables;
 
 pub use machine::Machine;
 pub use memory::Memory;
-pub use module::{Access, Module, Order, Slot, Space, Special, Variable};
+pub use module::{Access, Module, Order, Scope, Slot, Space, Special, Variable};
 pub use program::Program;
 pub use thread::{LOCAL, SHARED, Thread, space_of};
 pub use variables::Misread;

@@ -4,7 +4,7 @@
 use crate::Fault;
 use crate::machine::Machine;
 use crate::memory::{CONSTANTS, Copy, Memory};
-use crate::module::{Access, Order, Space, Special};
+use crate::module::{Access, Order, Scope, Space, Special};
 use crate::program::Program;
 use crate::thread::Thread;
 
@@ -113,7 +113,7 @@ impl Machine for Lane<'_> {
         Err(unknown())
     }
 
-    fn fence(&mut self, _: Order) -> Result<(), String> {
+    fn fence(&mut self, _: Order, _: Scope) -> Result<(), String> {
         Err(unknown())
     }
 

@@ -66,6 +66,7 @@ mod memory;
 mod order;
 mod products;
 mod proxies;
+mod scopes;
 mod unseen;
 
 #[test]
