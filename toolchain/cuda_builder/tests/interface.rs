@@ -9,7 +9,9 @@ const KERNELS: &str = r#"
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
-use cuda_std::atomic::{AtomicF32, AtomicF64};
+use cuda_std::atomic::{
+    AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64, intrinsics, mid,
+};
 use cuda_std::warp::{self, WarpReductionOp};
 use cuda_std::{Parameter, address_space, shared, shared_array};
 
@@ -72,6 +74,40 @@ pub unsafe fn atomics(whole: *mut u32, single: *mut f32, double: *mut f64) {
         AtomicF32::from_ptr(single).fetch_add(1.5, Ordering::Relaxed);
         AtomicF64::from_ptr(double).fetch_add(1.5, Ordering::AcqRel);
         AtomicF32::from_ptr(single).fetch_max(9.0, Ordering::Relaxed);
+    }
+}
+
+#[kernel]
+pub unsafe fn scoped(words: *mut u32, longs: *mut i64, single: *mut f32, double: *mut f64) {
+    unsafe {
+        BlockAtomicF32::from_ptr(single).fetch_add(1.5, Ordering::Acquire);
+        BlockAtomicF64::from_ptr(double).fetch_sub(1.5, Ordering::Release);
+        SystemAtomicF32::from_ptr(single).fetch_xor(1.5, Ordering::AcqRel);
+        SystemAtomicF64::from_ptr(double).swap(1.5, Ordering::SeqCst);
+        mid::atomic_fetch_and_u32_block(words, Ordering::Relaxed, 7);
+        mid::atomic_fetch_min_i64_device(longs, Ordering::AcqRel, -7);
+        mid::atomic_compare_and_swap_f64_block(double, 1.0, 2.0, Ordering::Acquire);
+        mid::atomic_inc_bounded_relaxed_u32_device(words, 7);
+        let word = mid::atomic_load_32_system(words, Ordering::Acquire);
+        mid::atomic_store_32_block(words, Ordering::Release, word);
+        mid::block_thread_fence(Ordering::AcqRel);
+        mid::device_thread_fence(Ordering::SeqCst);
+        intrinsics::membar_system();
+    }
+}
+
+/// A barrier between two equal conditions.
+#[kernel]
+pub unsafe fn between(numbers: *mut f32) {
+    let shared = shared_array![f32; 1];
+    unsafe {
+        if thread::thread_idx_x() == 0 {
+            *shared = *numbers;
+        }
+        thread::sync_threads();
+        if thread::thread_idx_x() == 0 {
+            *numbers = 2.0 * *shared;
+        }
     }
 }
 
@@ -169,8 +205,22 @@ fn kernels_of_rust_cuda_become_ptx() {
         "shfl.sync.up.b32",
         "redux.sync.min.s32",
         "bar.red.popc.u32",
-        "atom.add.f32",
-        "atom.add.f64",
+        "atom.relaxed.gpu.add.f32",
+        "atom.acq_rel.gpu.add.f64",
+        "atom.acquire.cta.add.f32",
+        "atom.release.cta.add.f64",
+        "atom.acq_rel.sys.xor.b32",
+        "fence.sc.sys;",
+        "atom.acquire.sys.exch.b64",
+        "atom.relaxed.cta.and.b32",
+        "atom.acq_rel.gpu.min.s64",
+        "atom.acquire.cta.cas.b64",
+        "atom.relaxed.gpu.inc.u32",
+        "ld.acquire.sys.b32",
+        "st.release.cta.b32",
+        "fence.acq_rel.cta;",
+        "fence.sc.gpu;",
+        "membar.sys;",
         "sqrt.rn.f32",
         "sqrt.rn.f64",
         "vprintf",
@@ -180,6 +230,15 @@ fn kernels_of_rust_cuda_become_ptx() {
         assert!(ptx.contains(text), "{text} is not in\n{ptx}");
     }
     assert!(!ptx.contains(".global .align 4 .b8 __cuda_shared"), "{ptx}");
+
+    // rustc's pass `JumpThreading` would write it twice.
+    let body = ptx.split_once(".entry between(").unwrap().1;
+    let body = body.split_once("\n}").unwrap().0;
+    assert_eq!(
+        body.matches("\tbar.sync").count() + body.matches("\tbarrier.sync").count(),
+        1,
+        "{body}"
+    );
 
     // The options.
     let module = folder.path().join("module.ll");
@@ -191,6 +250,13 @@ fn kernels_of_rust_cuda_become_ptx() {
     for text in ["sqrt.approx.ftz.f32", "div.full.ftz.f32", "mul.ftz.f32"] {
         assert!(ptx.contains(text), "{text} is not in\n{ptx}");
     }
+    assemble(&copy);
+    builder.clone().generate_line_info(true).build().unwrap();
+    let lines = std::fs::read_to_string(&copy).unwrap();
+    assert!(
+        lines.contains("src/lib.rs") && lines.contains("vprintf"),
+        "printing kernels, with lines"
+    );
     assemble(&copy);
     write(&krate, "#[cfg(feature = \"extra\")] mod add;\n");
     builder.clone().build_args(&["--features=extra"]).build().unwrap();
