@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stands for NVIDIA's driver in tests: its device memory is the host's, and it has two kernels, `add`
-//! and `fail`. `rustc --crate-type=cdylib` makes a library of it.
+//! Stands for NVIDIA's driver in tests: its device memory is the host's, and it has three kernels: `add`,
+//! `fail`, and `extents`, which writes down how it was launched. `rustc --crate-type=cdylib` makes a library of it.
 
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
 
@@ -18,6 +18,7 @@ const DEVICE: c_int = 40;
 const MODULE: usize = 0x40;
 const ADD: usize = 1;
 const FAIL: usize = 2;
+const EXTENTS: usize = 3;
 
 /// What was made in which context, and not given back.
 static MADE: Mutex<Vec<(u64, usize)>> = Mutex::new(Vec::new());
@@ -201,6 +202,7 @@ unsafe extern "C" fn cuModuleGetFunction(
     let found = match unsafe { CStr::from_ptr(name) }.to_str() {
         Ok("add") => ADD,
         Ok("fail") => FAIL,
+        Ok("extents") => EXTENTS,
         _ => return 500,
     };
     unsafe { *function = found as Handle };
@@ -244,6 +246,11 @@ unsafe extern "C" fn cuLaunchKernel(
             }
         },
         ADD => return 1,
+        EXTENTS => unsafe {
+            let to: *mut u32 = **parameters.cast::<*const *mut u32>();
+            let extents = [grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes];
+            to.copy_from(extents.as_ptr(), extents.len());
+        },
         FAIL => FAILED.store(700, Relaxed),
         // A call that only looks whether its last argument arrives.
         _ => unsafe { *extra = 7 },
