@@ -80,11 +80,6 @@ pub struct Conflict {
 }
 
 impl Conflict {
-    /// The conflict of an access whose scopes may be what is wrong.
-    fn of_scopes(self, event: Event) -> Self {
-        Self { narrow: event.atomic.is_some() && self.other.atomic.is_some(), ..self }
-    }
-
     /// The report of the later access; `place` says where an offset is.
     pub fn into_fault(self, access: Access, place: impl FnOnce(usize) -> Place) -> FaultKind {
         let (place, other) = (place(self.offset), self.other.site);
@@ -123,10 +118,10 @@ pub struct Shadow {
     is_narrow: bool,
 }
 
-/// Reads of a granule since the last write.
+/// Accesses of a granule of one kind since the last ordinary write.
 #[derive(Clone, Debug, Default)]
 struct Crowd {
-    readers: Vec<u32>,
+    ids: Vec<u32>,
     /// How many there may be before those are left out that a later read has come after: to look at all of them at each
     /// read would take long where all threads read, such as a table of weights.
     room: usize,
@@ -138,22 +133,22 @@ impl Crowd {
 
     /// Adds a reader, and leaves out those before it: of the latest, or of all if there are many.
     fn add(&mut self, id: u32, before: impl Fn(u32) -> bool) {
-        let is_full = self.readers.len() >= self.room;
-        let looked_at = if is_full { self.readers.len() } else { Self::LATEST };
-        let first = self.readers.len().saturating_sub(looked_at);
+        let is_full = self.ids.len() >= self.room;
+        let looked_at = if is_full { self.ids.len() } else { Self::LATEST };
+        let first = self.ids.len().saturating_sub(looked_at);
         let mut kept = first;
-        for at in first..self.readers.len() {
-            let reader = self.readers[at];
+        for at in first..self.ids.len() {
+            let reader = self.ids[at];
             if reader != id && !before(reader) {
-                self.readers[kept] = reader;
+                self.ids[kept] = reader;
                 kept += 1;
             }
         }
-        self.readers.truncate(kept);
+        self.ids.truncate(kept);
         if is_full {
             self.room = (2 * kept).max(2 * Self::LATEST);
         }
-        self.readers.push(id);
+        self.ids.push(id);
     }
 }
 
@@ -261,32 +256,15 @@ impl Shadow {
         clock: &Clock,
     ) -> Result<(), Conflict> {
         self.refine_for(&bytes);
-        let granule = self.granule;
         let id = self.record(event);
-        let before =
-            |events: &[Event], id: u32| events[id as usize - 1].is_before(event.site.block, clock);
-        for at in granules(bytes, granule) {
+        for at in granules(bytes, self.granule) {
             let cell = self.cells.at(at);
-            if cell.writer != 0 {
-                let writer = &self.events[cell.writer as usize - 1];
-                if !writer.is_before(event.site.block, clock) {
-                    return Err(conflict(at * granule, *writer, true));
-                }
-                if writer.is_unfenced(&event, self.space, clock) {
-                    return Err(unfenced(at * granule, *writer, self.space));
-                }
+            let late = Late { events: &self.events, event, clock, offset: at * self.granule };
+            late.check_writer(cell.writer, self.space)?;
+            if let Some(crowd) = self.atomics.get(&at).filter(|_| late.may_meet(self.is_narrow)) {
+                late.check(&crowd.ids, true)?;
             }
-            if (event.atomic.is_none() || self.is_narrow)
-                && let Some(crowd) = self.atomics.get(&at)
-            {
-                let of = |id: u32| &self.events[id as usize - 1];
-                let meets =
-                    |&&it: &&u32| !before(&self.events, it) && !event.is_atomic_with(of(it));
-                if let Some(writer) = crowd.readers.iter().find(meets) {
-                    return Err(conflict(at * granule, *of(*writer), true).of_scopes(event));
-                }
-            }
-            if cell.reader == 0 || before(&self.events, cell.reader) {
+            if late.is_after(cell.reader) {
                 cell.reader = id;
             } else if cell.reader != id {
                 if cell.crowd == 0 {
@@ -294,13 +272,13 @@ impl Shadow {
                     cell.crowd = self.crowds.len() as u32;
                 }
                 let crowd = &mut self.crowds[cell.crowd as usize - 1];
-                crowd.add(id, |reader| before(&self.events, reader));
+                crowd.add(id, |reader| late.is_after(reader));
             }
         }
         Ok(())
     }
 
-    /// Records a write by an agent with this clock.
+    /// Records a write by an agent with this clock. An atomic one conflicts with ordinary accesses only.
     pub fn write(
         &mut self,
         bytes: Range<usize>,
@@ -308,80 +286,27 @@ impl Shadow {
         clock: &Clock,
     ) -> Result<(), Conflict> {
         self.refine_for(&bytes);
-        let granule = self.granule;
         let id = self.record(event);
-        let events = &self.events;
-        let before =
-            |id: u32| id == 0 || events[id as usize - 1].is_before(event.site.block, clock);
-        for at in granules(bytes, granule) {
+        for at in granules(bytes, self.granule) {
             let cell = self.cells.at(at);
-            if cell.writer != 0 {
-                let writer = &events[cell.writer as usize - 1];
-                if !writer.is_before(event.site.block, clock) {
-                    return Err(conflict(at * granule, *writer, true));
-                }
-                if writer.is_unfenced(&event, self.space, clock) {
-                    return Err(unfenced(at * granule, *writer, self.space));
-                }
+            let late = Late { events: &self.events, event, clock, offset: at * self.granule };
+            late.check_writer(cell.writer, self.space)?;
+            let crowd = cell.crowd.checked_sub(1).map(|crowd| &mut self.crowds[crowd as usize].ids);
+            late.check(crowd.as_deref().map_or(&[], |ids| ids), false)?;
+            late.check(&[cell.reader], false)?;
+            if let Some(crowd) = self.atomics.get(&at).filter(|_| late.may_meet(self.is_narrow)) {
+                late.check(&crowd.ids, true)?;
             }
-            let mut nobody = Vec::new();
-            let crowd = match cell.crowd {
-                0 => &mut nobody,
-                crowd => &mut self.crowds[crowd as usize - 1].readers,
-            };
-            let mut readers = crowd.iter().copied().chain([cell.reader]);
-            if let Some(reader) = readers.find(|&reader| !before(reader)) {
-                return Err(conflict(at * granule, events[reader as usize - 1], false));
+            if event.atomic.is_some() {
+                self.atomics.entry(at).or_default().add(id, |other| late.is_after(other));
+                continue;
             }
-            if let Some(crowd) = self.atomics.get(&at)
-                && let Some(writer) = crowd.readers.iter().find(|it| !before(**it))
-            {
-                return Err(conflict(at * granule, events[*writer as usize - 1], true));
+            if let Some(crowd) = crowd {
+                crowd.clear();
             }
-            crowd.clear();
             self.atomics.remove(&at);
             cell.writer = id;
             cell.reader = 0;
-        }
-        Ok(())
-    }
-
-    /// Records an atomic write by an agent with this clock: it conflicts with ordinary accesses only.
-    pub fn update(
-        &mut self,
-        bytes: Range<usize>,
-        event: Event,
-        clock: &Clock,
-    ) -> Result<(), Conflict> {
-        self.refine_for(&bytes);
-        let granule = self.granule;
-        let id = self.record(event);
-        let events = &self.events;
-        let of = |id: u32| &events[id as usize - 1];
-        let before = |id: u32| id == 0 || of(id).is_before(event.site.block, clock);
-        for at in granules(bytes, granule) {
-            let cell = self.cells.at(at);
-            if !before(cell.writer) {
-                return Err(conflict(at * granule, *of(cell.writer), true));
-            }
-            let crowd = match cell.crowd {
-                0 => &[][..],
-                crowd => &self.crowds[crowd as usize - 1].readers,
-            };
-            let mut readers = crowd.iter().copied().chain([cell.reader]);
-            if let Some(reader) = readers.find(|&it| !before(it) && !of(it).is_atomic_with(&event))
-            {
-                return Err(conflict(at * granule, *of(reader), false).of_scopes(event));
-            }
-            if self.is_narrow
-                && let Some(crowd) = self.atomics.get(&at)
-            {
-                let meets = |&&it: &&u32| !before(it) && !of(it).is_atomic_with(&event);
-                if let Some(writer) = crowd.readers.iter().find(meets) {
-                    return Err(conflict(at * granule, *of(*writer), true).of_scopes(event));
-                }
-            }
-            self.atomics.entry(at).or_default().add(id, before);
         }
         Ok(())
     }
@@ -419,6 +344,53 @@ impl Shadow {
             self.events.push(event);
         }
         u32::try_from(self.events.len()).expect("a launch makes fewer than 2^32 accesses")
+    }
+}
+
+/// An access of a granule beside those before it.
+struct Late<'a> {
+    events: &'a [Event],
+    event: Event,
+    clock: &'a Clock,
+    offset: usize,
+}
+
+impl Late<'_> {
+    fn of(&self, id: u32) -> &Event {
+        &self.events[id as usize - 1]
+    }
+
+    /// Whether this comes after another access, or there is none.
+    fn is_after(&self, id: u32) -> bool {
+        id == 0 || self.of(id).is_before(self.event.site.block, self.clock)
+    }
+
+    /// Whether it may conflict with atomic writes, where there are such for a block only.
+    fn may_meet(&self, is_narrow: bool) -> bool {
+        self.event.atomic.is_none() || is_narrow
+    }
+
+    /// Refuses that nothing orders it after the last ordinary write, or no proxy fence comes between.
+    fn check_writer(&self, id: u32, space: Space) -> Result<(), Conflict> {
+        if !self.is_after(id) {
+            return Err(conflict(self.offset, *self.of(id), true));
+        }
+        if id != 0 && self.of(id).is_unfenced(&self.event, space, self.clock) {
+            return Err(unfenced(self.offset, *self.of(id), space));
+        }
+        Ok(())
+    }
+
+    /// Refuses that nothing orders it after one of these accesses, to which it is not atomic.
+    fn check(&self, others: &[u32], write: bool) -> Result<(), Conflict> {
+        let meets = |id: &&u32| !self.is_after(**id) && !self.event.is_atomic_with(self.of(**id));
+        match others.iter().find(meets) {
+            None => Ok(()),
+            Some(&id) => {
+                let narrow = self.event.atomic.is_some() && self.of(id).atomic.is_some();
+                Err(Conflict { narrow, ..conflict(self.offset, *self.of(id), write) })
+            }
+        }
     }
 }
 

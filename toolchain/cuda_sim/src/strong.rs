@@ -96,11 +96,11 @@ impl Block<'_> {
         let clock = &self.threads[thread].clock;
         match at {
             Word::Shared(at) => {
-                self.shared.reserve_atomic(at, bytes as u32, event, clock)?;
+                self.shared.reserve(at, bytes as u32, event, clock)?;
                 self.shared.fill(at, from);
             }
             Word::Global(at) => {
-                self.memory.update(at, bytes, false, event, clock)?;
+                self.memory.reserve(at, bytes, event, clock)?;
                 self.memory.fill(at, from);
             }
         }
@@ -126,7 +126,7 @@ impl Block<'_> {
         let clock = &self.threads[thread].clock;
         let before = match at {
             Word::Shared(at) => self.shared.update(at, bytes as u32, event, clock)?,
-            Word::Global(at) => self.memory.update(at, bytes, true, event, clock)?,
+            Word::Global(at) => self.memory.update(at, bytes, event, clock)?,
         };
         let new = new(before);
         if let Some(new) = new.map(u64::to_le_bytes) {
