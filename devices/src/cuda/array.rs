@@ -7,7 +7,7 @@
 //! a call returns.
 
 use super::super::{ForeignMemory, MemoryRows, failed};
-use super::bytes::{ContextGuard, DeviceBytes};
+use super::bytes::{DeviceBytes, current};
 use super::memory;
 use super::strides::{check_number, rows};
 use cuda_driver::sys;
@@ -77,7 +77,7 @@ impl DeviceArray {
     /// There is no memory for them, or the device refuses.
     pub fn download(&self) -> Result<Grid, Error> {
         Grid::check_memory(self.shape, self.dtype)?;
-        let _current = ContextGuard::new()?;
+        let _current = current()?;
         let values = with_dtype!(self.dtype, T => {
             let mut values = vec![T::from_f64(f64::NAN); self.shape.points()];
             memory::read_from(self.address, self.rows, bytemuck::cast_slice_mut(&mut values))?;
@@ -116,7 +116,7 @@ impl DeviceGrid {
     /// There is no GPU, or it refuses.
     pub fn upload(grid: &Grid) -> Result<Self, Error> {
         let new = Self::allocate(grid.shape, grid.dtype())?;
-        let _current = ContextGuard::new()?;
+        let _current = current()?;
         let bytes: &[u8] = with_values!(&grid.values, values => bytemuck::cast_slice(values));
         // SAFETY: both hold as many bytes.
         let copied =
@@ -132,7 +132,7 @@ impl DeviceGrid {
     /// There is no room, or the device refuses.
     pub fn copied(array: &DeviceArray) -> Result<Self, Error> {
         let new = Self::allocate(array.shape, array.dtype)?;
-        let _current = ContextGuard::new()?;
+        let _current = current()?;
         memory::copy_rows(array.lies(), new.lies())?;
         Ok(new)
     }

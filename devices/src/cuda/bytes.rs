@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory of the GPU that is handed to other libraries, and packed copies of their arrays.
 
-use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use super::super::info::nth_device;
 use super::super::{ForeignMemory, MemoryRows, failed};
 use super::memory;
 use super::strides::{NUMBER, check_number, rows};
-use cuda_driver::{CallError, sys};
+use cuda_driver::{Allocation, CallError, Context, ContextGuard, sys};
 use problem::{Error, Shape};
 
 /// Bytes that are kept for what is asked for next, at most: the driver takes as long to give memory as a filter takes.
@@ -26,12 +25,9 @@ pub struct DeviceBytes {
 /// An allocation.
 #[derive(Debug)]
 struct Block {
-    address: u64,
-    bytes: usize,
+    memory: Allocation,
     /// Who allocated it. A copy of the process by fork has nothing to do with it.
     process: u32,
-    /// Keeps the memory: it goes with the context.
-    context: Retained,
 }
 
 /// Memory that nobody has now.
@@ -39,33 +35,30 @@ static SPARE: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
 impl Block {
     fn new(bytes: usize) -> Result<Self, Error> {
-        let context = Retained::new()?;
-        let _current = context.current()?;
-        let mut address = 0;
-        let is_full = |allocated: &Result<(), CallError>| {
+        let context = context()?;
+        let is_full = |allocated: &Result<Allocation, CallError>| {
             allocated.as_ref().is_err_and(|error| error.status == sys::OUT_OF_MEMORY)
         };
-        let mut allocated = allocate(&mut address, bytes);
+        let mut allocated = Allocation::uninit(&context, bytes);
         if is_full(&allocated) {
             drop(spare(0));
-            allocated = allocate(&mut address, bytes);
+            allocated = Allocation::uninit(&context, bytes);
         }
         if is_full(&allocated) {
             let action = format!("allocate {} MB for a copy of the grid", bytes / 1_000_000);
             return Err(Error::GpuFull { action });
         }
-        allocated.map_err(failed("allocate a copy of the grid"))?;
-        Ok(Self { address, bytes, process: std::process::id(), context })
+        let memory = allocated.map_err(failed("allocate a copy of the grid"))?;
+        Ok(Self { memory, process: std::process::id() })
     }
-}
 
-impl Drop for Block {
-    fn drop(&mut self) {
-        if let Ok(_current) = self.context.current() {
-            // SAFETY: it was allocated here, and is freed nowhere else; the driver waits for what uses it. There is
-            // nobody to tell of an error.
-            let _ = unsafe { sys::cuMemFree_v2(self.address) };
-        }
+    fn bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+
+    /// Makes its context that of the thread.
+    fn enter(&self) -> Result<ContextGuard, Error> {
+        enter(self.memory.context())
     }
 }
 
@@ -85,7 +78,7 @@ impl DeviceBytes {
     /// As [`DeviceBytes::allocate`].
     pub fn reused(bytes: usize) -> Result<Self, Error> {
         let mut kept = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().position(|block| block.bytes == bytes);
+        let found = kept.iter().position(|block| block.bytes() == bytes);
         let found = found.map(|at| kept.remove(at));
         drop(kept);
         let block = found.map_or_else(|| Block::new(bytes), Ok)?;
@@ -99,13 +92,13 @@ impl DeviceBytes {
     /// Where it lies.
     #[must_use]
     pub fn address(&self) -> u64 {
-        self.block().address
+        self.block().memory.address()
     }
 
     /// How much it is.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.block().bytes
+        self.block().bytes()
     }
 
     /// The GPU, as CUDA counts those that the process sees.
@@ -119,10 +112,9 @@ impl DeviceBytes {
     /// # Errors
     /// The device refuses.
     pub fn download(&self) -> Result<Vec<u8>, Error> {
-        let Block { address, bytes, context, .. } = self.block();
-        let _current = context.current()?;
-        let mut values = vec![0; *bytes];
-        memory::read_from(*address, MemoryRows::first(*bytes), &mut values)?;
+        let _current = self.block().enter()?;
+        let mut values = vec![0; self.bytes()];
+        memory::read_from(self.address(), MemoryRows::first(self.bytes()), &mut values)?;
         Ok(values)
     }
 
@@ -134,10 +126,9 @@ impl DeviceBytes {
     /// # Safety
     /// There are as many bytes at the address, which nobody else uses meanwhile.
     pub unsafe fn copy_to(&self, to: u64, bytes: usize) -> Result<(), Error> {
-        let Block { address, bytes: own, context, .. } = self.block();
-        let _current = context.current()?;
-        let rows = MemoryRows::first(bytes.min(*own));
-        memory::copy_rows(ForeignMemory::new(*address, rows), ForeignMemory::new(to, rows))
+        let _current = self.block().enter()?;
+        let rows = MemoryRows::first(bytes.min(self.bytes()));
+        memory::copy_rows(ForeignMemory::new(self.address(), rows), ForeignMemory::new(to, rows))
     }
 
     /// The values of an array of somebody else side by side in C order, where they do not lie so already.
@@ -166,7 +157,7 @@ impl DeviceBytes {
         }
         let from = rows(Shape::new(extents)?, strides, bytes)?;
         let copy = Self::reused(extents.iter().product::<usize>() * bytes)?;
-        let _current = copy.block().context.current()?;
+        let _current = copy.block().enter()?;
         // Others may still use what they gave back.
         settle()?;
         let to = ForeignMemory::new(copy.address(), from.packed(0));
@@ -175,16 +166,11 @@ impl DeviceBytes {
     }
 }
 
-fn allocate(address: &mut u64, bytes: usize) -> Result<(), CallError> {
-    // SAFETY: the address is writable; what it leads to is freed in `drop`. The driver refuses to allocate nothing.
-    unsafe { sys::cuMemAlloc_v2(address, bytes.max(1)) }
-}
-
 /// Takes out of what is kept whatever is more than so many bytes.
 fn spare(most: usize) -> Vec<Block> {
     let mut kept = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut out = Vec::new();
-    while kept.iter().map(|block| block.bytes).sum::<usize>() > most {
+    while kept.iter().map(Block::bytes).sum::<usize>() > most {
         out.push(kept.remove(0));
     }
     out
@@ -215,60 +201,17 @@ impl Drop for DeviceBytes {
     }
 }
 
-/// A share of the GPU's primary context, which torch and others use, too.
-#[derive(Debug)]
-struct Retained {
-    device: std::ffi::c_int,
+/// The GPU's primary context, which torch and others use, too. The calling thread keeps its own.
+fn context() -> Result<Context, Error> {
+    Context::open(nth_device(0)?).map_err(failed("open a context"))
 }
 
-impl Retained {
-    fn new() -> Result<Self, Error> {
-        nth_device(0)?;
-        let (mut device, mut context) = (0, ptr::null_mut());
-        // SAFETY: what is written to is writable; `drop` releases the context.
-        unsafe {
-            sys::cuDeviceGet(&mut device, NUMBER).map_err(failed("open device 0"))?;
-            sys::cuDevicePrimaryCtxRetain(&mut context, device)
-                .map_err(failed("open a context"))?;
-        }
-        Ok(Self { device })
-    }
-
-    /// Makes it this thread's own for a while.
-    fn current(&self) -> Result<ContextGuard, Error> {
-        let mut context = ptr::null_mut();
-        // SAFETY: the context is retained again, so that it outlives what is returned, which releases it.
-        unsafe {
-            sys::cuDevicePrimaryCtxRetain(&mut context, self.device)
-                .map_err(failed("open a context"))?;
-            let current = ContextGuard { _context: Self { device: self.device } };
-            sys::cuCtxPushCurrent_v2(context).map_err(failed("take a context")).map(|()| current)
-        }
-    }
+/// Makes a context the thread's own for a while.
+fn enter(context: &Context) -> Result<ContextGuard, Error> {
+    context.enter().map_err(failed("take a context"))
 }
 
-impl Drop for Retained {
-    fn drop(&mut self) {
-        // SAFETY: it was retained once for this.
-        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
-    }
-}
-
-/// The GPU's context as this thread's own; then the one before is again.
-pub(super) struct ContextGuard {
-    _context: Retained,
-}
-
-impl ContextGuard {
-    pub(super) fn new() -> Result<Self, Error> {
-        Retained::new()?.current()
-    }
-}
-
-impl Drop for ContextGuard {
-    fn drop(&mut self) {
-        let mut context = ptr::null_mut();
-        // SAFETY: it is this thread's since it was made.
-        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut context) };
-    }
+/// The GPU's context as this thread's own, until it is dropped; then the one before is again.
+pub(super) fn current() -> Result<ContextGuard, Error> {
+    enter(&context()?)
 }

@@ -11,11 +11,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::super::fetch::{Fetch, Fetched};
 use super::super::{Memory, failed};
-use cuda_driver::{Stream, StreamEvent, sys};
+use cuda_driver::{Context, Stream, StreamEvent, sys};
 use problem::Error;
 
 /// The stream of copies, and the memory that they go to.
 pub struct Fetcher {
+    context: Context,
     stream: Stream,
     /// Memory that is pinned.
     pinned: RefCell<Vec<*mut c_void>>,
@@ -29,10 +30,11 @@ impl Fetcher {
     ///
     /// # Errors
     /// The driver refuses a stream.
-    pub fn new() -> Result<Self, Error> {
-        let stream = Stream::new(0).map_err(failed("open a stream"))?;
+    pub fn new(context: &Context) -> Result<Self, Error> {
+        let stream = Stream::new(context, 0).map_err(failed("open a stream"))?;
         let (home, free) = channel();
-        Ok(Self { stream, pinned: RefCell::default(), free, home })
+        let (context, pinned) = (context.clone(), RefCell::default());
+        Ok(Self { context, stream, pinned, free, home })
     }
 
     /// Queues a copy of the first bytes of a memory, after all that `work` has to do now.
@@ -46,7 +48,7 @@ impl Fetcher {
         count: usize,
     ) -> Result<Box<dyn Fetch>, Error> {
         assert!(count <= from.bytes(), "within the array");
-        let event = || StreamEvent::new().map_err(failed("create an event"));
+        let event = || StreamEvent::new(&self.context).map_err(failed("create an event"));
         let before = event()?;
         before.record(work).map_err(failed("record an event"))?;
         before.wait_on(&self.stream).map_err(failed("wait for an event"))?;

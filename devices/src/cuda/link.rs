@@ -19,7 +19,6 @@ pub struct Link {
     reached: BTreeMap<usize, Context>,
     /// The end of what other streams of the same GPU were last to wait for.
     last: SyncPoint,
-    // Dropped last: events live in it.
     own: Context,
 }
 
@@ -83,16 +82,16 @@ pub fn reaches(from: usize, to: usize) -> Result<bool, Error> {
     can.map_err(failed("ask about a GPU"))
 }
 
-fn mark() -> Result<SyncPoint, Error> {
-    StreamEvent::new().map(SyncPoint).map_err(failed("create an event"))
+fn mark(context: &Context) -> Result<SyncPoint, Error> {
+    StreamEvent::new(context).map(SyncPoint).map_err(failed("create an event"))
 }
 
 impl Link {
     /// Of the GPU of this number, whose stream it is.
     pub(super) fn new(number: usize, own: &Context, stream: &Rc<Stream>) -> Result<Self, Error> {
-        let own = own.share().map_err(failed("open a context"))?;
+        let last = mark(own)?;
         let (stream, reached) = (Rc::clone(stream), BTreeMap::new());
-        Ok(Self { number, stream, reached, last: mark()?, own })
+        Ok(Self { number, stream, reached, last, own: own.clone() })
     }
 
     /// A place in the work, nowhere yet.
@@ -100,7 +99,7 @@ impl Link {
     /// # Errors
     /// The driver refuses.
     pub fn mark(&self) -> Result<SyncPoint, Error> {
-        mark()
+        mark(&self.own)
     }
 
     /// The time at which all that is queued so far will have been done.
@@ -108,7 +107,7 @@ impl Link {
     /// # Errors
     /// The driver refuses.
     pub fn stamp(&self) -> Result<TimedPoint, Error> {
-        let event = StreamEvent::timed().map_err(failed("create an event"))?;
+        let event = StreamEvent::timed(&self.own).map_err(failed("create an event"))?;
         event.record(&self.stream).map_err(failed("record an event"))?;
         Ok(TimedPoint(event))
     }
@@ -156,10 +155,10 @@ impl Link {
     /// The driver refuses.
     pub fn reach(&mut self, far: RemoteMemory) -> Result<bool, Error> {
         let device = nth_device(far.number)?;
-        let context = Context::new(device).map_err(failed("open another GPU's context"))?;
-        self.own.make_current().map_err(failed("go back to a context"))?;
+        let context = Context::open(device).map_err(failed("open another GPU's context"))?;
         let direct = reaches(self.number, far.number)?;
         if direct {
+            let _current = self.own.enter().map_err(failed("take a context"))?;
             cuda_driver::enable_access(&context).map_err(failed("reach another GPU's memory"))?;
         }
         self.reached.insert(far.number, context);

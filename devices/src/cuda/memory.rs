@@ -3,7 +3,7 @@
 
 use super::super::{ForeignMemory, Memory, MemoryRows, failed};
 use cuda_driver::sys::{self, Memcpy2d, Side2d};
-use cuda_driver::{Allocation, BoxExtent, BoxPlace, CallError, Stream, TensorMap2d};
+use cuda_driver::{Allocation, BoxExtent, BoxPlace, CallError, Context, Stream, TensorMap2d};
 use problem::Error;
 
 /// As [`failed`], for allocations: running out of memory has a kind of its own.
@@ -23,26 +23,27 @@ fn owned(memory: Allocation) -> Memory {
     Memory::new(memory.address(), memory.bytes(), memory)
 }
 
-pub fn allocate(what: &str, bytes: usize) -> Result<Memory, Error> {
+pub fn allocate(context: &Context, what: &str, bytes: usize) -> Result<Memory, Error> {
     let action = format!("allocate {} MB for the {what}", bytes / 1_000_000);
-    let buffer = Allocation::zeroed(bytes.next_multiple_of(2)).map_err(refused(&action))?;
+    let buffer = Allocation::zeroed(context, bytes.next_multiple_of(2));
+    let buffer = buffer.map_err(refused(&action))?;
     settle()?;
     Ok(owned(buffer))
 }
 
-pub fn constants(what: &str, words: &[u32]) -> Result<Memory, Error> {
+pub fn constants(context: &Context, what: &str, words: &[u32]) -> Result<Memory, Error> {
     // An empty buffer has no address.
     let words = if words.is_empty() { &[0] } else { words };
     let action = format!("upload {what}");
-    let buffer = Allocation::of(words).map_err(refused(&action))?;
+    let buffer = Allocation::of(context, words).map_err(refused(&action))?;
     settle()?;
     Ok(owned(buffer))
 }
 
-pub fn tensor_map(map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
+pub fn tensor_map(context: &Context, map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
     let map = map.encode(address);
     let map = map.map_err(failed("describe a grid"))?;
-    let buffer = Allocation::of(&[map]).map_err(failed("upload a tensor map"))?;
+    let buffer = Allocation::of(context, &[map]).map_err(failed("upload a tensor map"))?;
     settle()?;
     Ok(owned(buffer))
 }

@@ -52,7 +52,6 @@ pub struct Gpu {
     fetcher: OnceCell<Fetcher>,
     /// Asked while its work is waited for, if that may wait for others.
     watch: OnceCell<Watch>,
-    // Dropped last: the others live in it.
     context: Context,
 }
 
@@ -84,7 +83,7 @@ impl Gpu {
     pub fn beside(&self) -> Result<Self, Error> {
         let other = Self::open_nth(self.number)?;
         let [_, first] = cuda_driver::stream_priorities().map_err(failed("ask about streams"))?;
-        let stream = Stream::new(first);
+        let stream = Stream::new(&other.context, first);
         let stream = Rc::new(stream.map_err(failed("open a stream"))?);
         Ok(Self { stream, ..other })
     }
@@ -119,9 +118,9 @@ impl Gpu {
         (carried, chip): (Option<Code>, Option<Chip>),
     ) -> Result<Self, Error> {
         let context = Context::new(device).map_err(failed("open a context"))?;
-        let stream = Stream::new(0).map_err(failed("open a stream"))?;
+        let stream = Stream::new(&context, 0).map_err(failed("open a stream"))?;
         let carried = carried.map(Carried::new);
-        let modules = Modules::new(ptx, carried, info.shared_bytes_per_block);
+        let modules = Modules::new(&context, ptx, carried, info.shared_bytes_per_block);
         let (fetcher, watch) = (OnceCell::new(), OnceCell::new());
         let stream = Rc::new(stream);
         Ok(Self { info, chip, number, stream, modules, fetcher, watch, context })
@@ -202,15 +201,15 @@ impl Device for Gpu {
     }
 
     fn allocate(&self, what: &'static str, bytes: usize) -> Result<Memory, Error> {
-        memory::allocate(what, bytes)
+        memory::allocate(&self.context, what, bytes)
     }
 
     fn constants(&self, what: &'static str, words: &[u32]) -> Result<Memory, Error> {
-        memory::constants(what, words)
+        memory::constants(&self.context, what, words)
     }
 
     fn tensor_map(&self, map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
-        memory::tensor_map(map, address)
+        memory::tensor_map(&self.context, map, address)
     }
 
     fn write(&self, to: &Memory, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
@@ -223,7 +222,7 @@ impl Device for Gpu {
 
     fn fetch(&self, from: &Memory, bytes: usize) -> Result<Box<dyn Fetch>, Error> {
         if self.fetcher.get().is_none() {
-            let _ = self.fetcher.set(Fetcher::new()?);
+            let _ = self.fetcher.set(Fetcher::new(&self.context)?);
         }
         let fetcher = self.fetcher.get().expect("it has just been set");
         fetcher.fetch(&self.stream, from, bytes)
@@ -293,13 +292,13 @@ impl Device for Gpu {
         if self.watch.get().is_none() {
             return self.stream.synchronize().map_err(failed("finish a kernel"));
         }
-        let end = StreamEvent::new().map_err(failed("create an event"))?;
+        let end = StreamEvent::new(&self.context).map_err(failed("create an event"))?;
         end.record(&self.stream).map_err(failed("record an event"))?;
         self.finish(&end)
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Duration, Error> {
-        let event = || StreamEvent::timed().map_err(failed("create an event"));
+        let event = || StreamEvent::timed(&self.context).map_err(failed("create an event"));
         let (start, end) = (event()?, event()?);
         start.record(&self.stream).map_err(failed("record an event"))?;
         work()?;

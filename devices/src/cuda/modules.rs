@@ -4,13 +4,14 @@
 
 use super::super::carried::{Carried, entry};
 use super::super::failed;
-use cuda_driver::{Function, Loaded};
+use cuda_driver::{Context, Function, Loaded};
 use problem::Error;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// The kernels of some PTX, and those that this program carries, translated when they are first asked for.
 pub struct Modules {
+    context: Context,
     ptx: Option<String>,
     /// Asked for what the PTX does not have.
     carried: Option<Carried>,
@@ -22,11 +23,17 @@ pub struct Modules {
 
 impl Modules {
     /// None of them translated yet.
-    pub fn new(ptx: Option<String>, carried: Option<Carried>, most_shared_bytes: u32) -> Self {
-        Self { ptx, carried, most_shared_bytes, loaded: RefCell::default() }
+    pub fn new(
+        context: &Context,
+        ptx: Option<String>,
+        carried: Option<Carried>,
+        most_shared_bytes: u32,
+    ) -> Self {
+        let loaded = RefCell::default();
+        Self { context: context.clone(), ptx, carried, most_shared_bytes, loaded }
     }
 
-    /// A kernel by its name. Needs a current context. Its launches may take all shared memory of a block:
+    /// A kernel by its name. Its launches may take all shared memory of a block:
     /// the limit is the kernel's, not a launch's, so a launch that set its own would refuse those of
     /// others that need more.
     ///
@@ -39,7 +46,7 @@ impl Modules {
             let ptx = own.or_else(|| self.carried.as_ref()?.kernel(name));
             let ptx =
                 ptx.ok_or_else(|| failed(&format!("find the kernel {name}"))("there is none"))?;
-            let module = Loaded::new(&ptx, kernels_gpu::MOST_REGISTERS);
+            let module = Loaded::new(&self.context, &ptx, kernels_gpu::MOST_REGISTERS);
             let module = module.map_err(failed("load a kernel"))?;
             let kernel = module.function(name).map_err(failed("find a kernel"))?;
             cuda_driver::set_max_dynamic_shared_memory(&kernel, self.most_shared_bytes)

@@ -3,8 +3,8 @@
 
 use super::super::failed;
 use super::Gpu;
-use super::bytes::ContextGuard;
-use cuda_driver::StreamEvent;
+use super::bytes::current;
+use cuda_driver::{ContextGuard, StreamEvent};
 use problem::Error;
 
 /// The first GPU's context as that of a thread, until this is dropped; then the one before is again.
@@ -18,7 +18,7 @@ impl CurrentContext {
     /// # Errors
     /// There is no GPU, or the driver refuses.
     pub fn new() -> Result<Self, Error> {
-        Ok(Self { _current: ContextGuard::new()? })
+        Ok(Self { _current: current()? })
     }
 }
 
@@ -31,7 +31,7 @@ impl Gpu {
     /// # Safety
     /// `stream` is a stream of this GPU's context, as CUDA numbers it; 0 is the default stream.
     pub unsafe fn come_after(&self, stream: u64) -> Result<(), Error> {
-        let event = StreamEvent::new().map_err(failed("create an event"))?;
+        let event = StreamEvent::new(&self.context).map_err(failed("create an event"))?;
         // SAFETY: as the caller promises.
         unsafe { event.record_in(stream) }.map_err(failed("record an event"))?;
         event.wait_on(&self.stream).map_err(failed("wait for a stream"))
@@ -45,7 +45,7 @@ impl Gpu {
     /// # Safety
     /// `stream` is a stream of this GPU's context, as CUDA numbers it; 0 is the default stream.
     pub unsafe fn come_before(&self, stream: u64) -> Result<(), Error> {
-        let event = StreamEvent::new().map_err(failed("create an event"))?;
+        let event = StreamEvent::new(&self.context).map_err(failed("create an event"))?;
         event.record(&self.stream).map_err(failed("record an event"))?;
         // SAFETY: as the caller promises.
         unsafe { event.hold(stream) }.map_err(failed("have a stream wait"))

@@ -22,7 +22,7 @@ pub enum DebugInfo {
     /// Nothing.
     #[default]
     None,
-    /// Source lines; the PTX then holds the paths of the sources.
+    /// Source lines; the PTX then holds the paths of the sources. The crate must not be divided into groups.
     LineTables,
 }
 
@@ -177,7 +177,7 @@ impl CudaBuilder {
             }
         }
         let text = ptx::with_register_limits(&ptx::merged(&texts));
-        let text = self.arithmetic.applied(ptx::with_memcmp(text));
+        let text = self.arithmetic.applied(ptx::with_memcmp(ptx::without_address_index(text)));
         let assembly = inner.own.join(format!("{}.ptx", self.arch));
         let path = self.copy_to.clone().unwrap_or(assembly);
         let text = shared::moved(&text)
@@ -252,9 +252,15 @@ impl Inner<'_> {
     fn all(&self) -> Result<Vec<CachedPtx>, BuildError> {
         let groups = self.package.groups()?;
         let final_module = self.builder.final_module.as_ref();
-        if final_module.is_some() && groups.len() > 1 {
+        let options = [
+            (final_module.is_some(), "final_module_path"),
+            (self.builder.debug != DebugInfo::None, "generate_line_info"),
+        ];
+        if let Some((_, option)) = options.iter().find(|(is_asked, _)| *is_asked)
+            && groups.len() > 1
+        {
             let (krate, groups) = (self.krate.clone(), groups.len());
-            return Err(BuildError::SeveralModules { krate, groups });
+            return Err(BuildError::SeveralModules { krate, groups, option });
         }
         // Of what is kept there is no module.
         let is_kept = final_module.is_none();

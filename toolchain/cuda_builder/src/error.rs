@@ -100,9 +100,9 @@ pub enum BuildError {
         /// The statics' names.
         names: Vec<String>,
     },
-    /// One file was asked for what several are made of.
+    /// Several modules were asked for what only one has.
     #[error(
-        "{krate}/Cargo.toml has {groups} groups of kernels, each of which is a module: leave out `final_module_path`, or \
+        "{krate}/Cargo.toml has {groups} groups of kernels, each of which is a module: leave out `{option}`, or \
          package.metadata.cuda_builder",
         krate = .krate.display()
     )]
@@ -111,6 +111,8 @@ pub enum BuildError {
         krate: PathBuf,
         /// How many.
         groups: usize,
+        /// What asks for one.
+        option: &'static str,
     },
     /// Cargo succeeded, but what it should have left is not there.
     #[error("cargo left no {what} in {folder}; remove that folder and build again",

@@ -72,6 +72,27 @@ memcmp_end:
 	ret;
 }";
 
+/// The PTX without the index of addresses that LLVM adds to line tables. NVIDIA's assembler refuses how LLVM writes its
+/// bytes, and a label that stands beside all sections for it. The lines are in other sections.
+pub fn without_address_index(mut ptx: String) -> String {
+    const START: &str = "\t.section\t.debug_aranges\n\t{\n";
+    const END: &str = "\n\t}\n";
+    while let Some(start) = ptx.find(START) {
+        let body = start + START.len();
+        // The end of an empty section begins with the line break before.
+        let Some(end) = ptx[body - 1..].find(END) else { break };
+        ptx.replace_range(start..body - 1 + end + END.len(), "");
+    }
+    let label = |line: &str| line.starts_with("$L__sec_end") && line.ends_with(':');
+    let labels: Vec<String> = ptx.lines().filter(|line| label(line)).map(str::to_owned).collect();
+    for label in labels {
+        if ptx.matches(label.trim_end_matches(':')).count() == 1 {
+            ptx = ptx.replace(&format!("{label}\n"), "");
+        }
+    }
+    ptx
+}
+
 /// The kernels that are there more than once.
 pub fn repeated(ptx: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
@@ -124,7 +145,9 @@ pub fn with_register_limits(ptx: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{merged, repeated, unresolved, with_memcmp, with_register_limits};
+    use super::{
+        merged, repeated, unresolved, with_memcmp, with_register_limits, without_address_index,
+    };
 
     #[test]
     fn comparisons_of_bytes_are_defined_once() {
@@ -139,6 +162,18 @@ mod tests {
         );
         assert_eq!(text.matches("vprintf").count(), 2);
         assert_eq!(with_memcmp(other.to_owned()), other);
+    }
+
+    #[test]
+    fn line_tables_lose_their_index_and_nothing_else() {
+        let before = "\t.section\t.debug_info\n\t{\n.b8 2\n\t}\n";
+        let index = "$L__sec_end0:\n\t.section\t.debug_aranges\n\t{\n.b84,255\n.b64 $L__sec_end0-$L__func_begin0\n\t}\n";
+        let empty = "\t.section\t.debug_aranges\n\t{\n\t}\n";
+        let after = "\t.section\t.debug_macinfo\t{\t}\n";
+        let text = format!("{before}{index}{empty}{after}");
+        assert_eq!(without_address_index(text), format!("{before}{after}"));
+        let used = format!("$L__sec_end0:\n{before}.b64 $L__sec_end0\n");
+        assert_eq!(without_address_index(used.clone()), used);
     }
 
     #[test]

@@ -63,17 +63,15 @@ pub unsafe fn copy_box(
 /// ```no_run
 /// use cuda_driver::{Allocation, BoxExtent, BoxPlace, Context, Device, Stream, copy_box_peer, enable_access};
 ///
-/// let first = Context::new(Device::nth(0)?)?;
-/// let second = Context::new(Device::nth(1)?)?; // The current one.
-/// let there = Allocation::zeroed(4096)?;
-/// first.make_current()?;
-/// let here = Allocation::zeroed(4096)?;
+/// let second = Context::new(Device::nth(1)?)?;
+/// let first = Context::new(Device::nth(0)?)?; // The current one.
+/// let (here, there) = (Allocation::zeroed(&first, 4096)?, Allocation::zeroed(&second, 4096)?);
 /// enable_access(&second)?;
 ///
 /// let place =
 ///     |memory: &Allocation| BoxPlace { address: memory.address(), row_pitch: 64, plane_pitch: 1024 };
 /// let extent = BoxExtent { width: 16, rows: 8, planes: 4 };
-/// let stream = Stream::non_blocking(0)?;
+/// let stream = Stream::non_blocking(&first, 0)?;
 /// // SAFETY: both boxes lie in their memories, which nobody uses before the stream is done.
 /// unsafe { copy_box_peer(extent, (place(&here), &first), (place(&there), &second), &stream)? };
 /// stream.synchronize()?;

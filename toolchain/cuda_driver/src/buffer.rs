@@ -52,8 +52,10 @@ impl<'gpu, T: Pod> Buffer<'gpu, T> {
     /// Memory for `len` values with whatever is there.
     fn allocate(gpu: &'gpu Gpu, len: usize) -> Result<Self, Error> {
         let mut address = 0;
-        // SAFETY: `address` is writable. The driver refuses to allocate nothing.
-        unsafe { gpu.api()?.cuMemAlloc_v2(&mut address, (len * size_of::<T>()).max(1))? };
+        // More than there are addresses is refused, and so is nothing.
+        let bytes = len.saturating_mul(size_of::<T>()).max(1);
+        // SAFETY: `address` is writable.
+        unsafe { gpu.api()?.cuMemAlloc_v2(&mut address, bytes)? };
         Ok(Self { gpu, address, len, values: PhantomData })
     }
 

@@ -6,20 +6,34 @@ use crate::call::CallError;
 use crate::device::Device;
 use crate::sys;
 use std::ffi::c_int;
+use std::marker::PhantomData;
 use std::ptr;
+use std::sync::Arc;
 
-/// A share of a device's primary context, which every thread and library of the process uses that asks for it. Dropping
-/// it gives the share back.
+/// A share of a device's primary context, which every thread and library of the process uses that asks for it. What is
+/// made in it has a share, too; the driver gets the context back when the last one is dropped.
+#[derive(Clone, Debug)]
+pub struct Context(Arc<Retained>);
+
+/// What the driver counts.
 #[derive(Debug)]
-pub struct Context {
+struct Retained {
     device: c_int,
     handle: Handle,
 }
 
 // SAFETY: the driver's functions on contexts may be called from any thread.
-unsafe impl Send for Context {}
+unsafe impl Send for Retained {}
 // SAFETY: as above.
-unsafe impl Sync for Context {}
+unsafe impl Sync for Retained {}
+
+/// A context as that of the thread, until this is dropped. Then the one before is again.
+#[derive(Debug)]
+pub struct ContextGuard {
+    _context: Context,
+    /// It belongs to the thread.
+    thread: PhantomData<*const ()>,
+}
 
 impl Context {
     /// Opens a device, and makes its context that of the calling thread.
@@ -27,24 +41,30 @@ impl Context {
     /// # Errors
     /// The driver refuses.
     pub fn new(device: Device) -> Result<Self, CallError> {
-        let context = Self::retain(device.as_raw())?;
+        let context = Self::open(device)?;
         context.make_current()?;
         Ok(context)
     }
 
-    /// Another share.
+    /// Opens a device. The calling thread keeps the context that it has.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn share(&self) -> Result<Self, CallError> {
-        Self::retain(self.device)
-    }
-
-    fn retain(device: c_int) -> Result<Self, CallError> {
-        let mut handle = ptr::null_mut();
+    pub fn open(device: Device) -> Result<Self, CallError> {
+        let (device, mut handle) = (device.as_raw(), ptr::null_mut());
         // SAFETY: `handle` is writable; `Drop` releases it.
         unsafe { sys::cuDevicePrimaryCtxRetain(&mut handle, device)? };
-        Ok(Self { device, handle })
+        Ok(Self(Arc::new(Retained { device, handle })))
+    }
+
+    /// Makes it the calling thread's context for a while.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn enter(&self) -> Result<ContextGuard, CallError> {
+        // SAFETY: what is returned keeps the context.
+        unsafe { sys::cuCtxPushCurrent_v2(self.0.handle)? };
+        Ok(ContextGuard { _context: self.clone(), thread: PhantomData })
     }
 
     /// Makes it the calling thread's context.
@@ -53,17 +73,25 @@ impl Context {
     /// The driver refuses.
     pub fn make_current(&self) -> Result<(), CallError> {
         // SAFETY: the context is retained as long as `self` lives.
-        unsafe { sys::cuCtxSetCurrent(self.handle) }
+        unsafe { sys::cuCtxSetCurrent(self.0.handle) }
     }
 
     /// The driver's handle (`CUcontext`).
     #[must_use]
     pub fn as_raw(&self) -> Handle {
-        self.handle
+        self.0.handle
     }
 }
 
-impl Drop for Context {
+impl Drop for ContextGuard {
+    fn drop(&mut self) {
+        let mut context = ptr::null_mut();
+        // SAFETY: `context` is writable. There is nobody to tell of an error.
+        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut context) };
+    }
+}
+
+impl Drop for Retained {
     fn drop(&mut self) {
         // SAFETY: retained once. There is nobody to tell of an error.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };

@@ -3,6 +3,7 @@
 
 use crate::api::Handle;
 use crate::call::CallError;
+use crate::context::Context;
 use crate::stream::Stream;
 use crate::sys;
 use std::ptr;
@@ -15,9 +16,12 @@ const NOT_READY: u32 = 600;
 /// A point in a stream's work that other streams and threads can wait for. It may be recorded again and again. Threads may
 /// share it.
 ///
-/// Dropping it destroys it once the work recorded is done; drop it before the last share of its context.
+/// It has a share of its context. Dropping it destroys it once the work recorded is done.
 #[derive(Debug)]
-pub struct StreamEvent(StreamEventHandle);
+pub struct StreamEvent {
+    handle: StreamEventHandle,
+    context: Context,
+}
 
 /// Names a [`StreamEvent`] without owning it: a plain value to send to other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,27 +33,28 @@ unsafe impl Send for StreamEventHandle {}
 unsafe impl Sync for StreamEventHandle {}
 
 impl StreamEvent {
-    /// An event of the calling thread's current context, not recorded yet. It takes no time, which makes it cheap.
+    /// An event of a context, not recorded yet. It takes no time, which makes it cheap.
     ///
     /// # Errors
-    /// No context is current, or the driver refuses.
-    pub fn new() -> Result<Self, CallError> {
-        Self::with(DISABLE_TIMING)
+    /// The driver refuses.
+    pub fn new(context: &Context) -> Result<Self, CallError> {
+        Self::with(context, DISABLE_TIMING)
     }
 
     /// An event that takes the time when the GPU comes to it.
     ///
     /// # Errors
     /// As [`StreamEvent::new`].
-    pub fn timed() -> Result<Self, CallError> {
-        Self::with(0)
+    pub fn timed(context: &Context) -> Result<Self, CallError> {
+        Self::with(context, 0)
     }
 
-    fn with(flags: u32) -> Result<Self, CallError> {
+    fn with(context: &Context, flags: u32) -> Result<Self, CallError> {
+        let _current = context.enter()?;
         let mut event = ptr::null_mut();
         // SAFETY: `event` is writable; `Drop` destroys it.
         unsafe { sys::cuEventCreate(&mut event, flags)? };
-        Ok(Self(StreamEventHandle(event)))
+        Ok(Self { handle: StreamEventHandle(event), context: context.clone() })
     }
 
     /// Waits until the work is done behind which it was recorded last.
@@ -58,7 +63,7 @@ impl StreamEvent {
     /// Work before failed.
     pub fn synchronize(&self) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`.
-        unsafe { sys::cuEventSynchronize(self.0.0) }
+        unsafe { sys::cuEventSynchronize(self.handle.0) }
     }
 
     /// How long the GPU took from an earlier event to this one, in milliseconds. Both are timed, and it has come to both.
@@ -68,14 +73,14 @@ impl StreamEvent {
     pub fn milliseconds_since(&self, earlier: &Self) -> Result<f32, CallError> {
         let mut milliseconds = 0.0;
         // SAFETY: both events live; `milliseconds` is writable.
-        unsafe { sys::cuEventElapsedTime(&mut milliseconds, earlier.0.0, self.0.0)? };
+        unsafe { sys::cuEventElapsedTime(&mut milliseconds, earlier.handle.0, self.handle.0)? };
         Ok(milliseconds)
     }
 
     /// Names it for other threads.
     #[must_use]
     pub fn handle(&self) -> StreamEventHandle {
-        self.0
+        self.handle
     }
 
     /// Sets it behind all work that `stream`, of the event's own context, has been given so far, instead
@@ -85,7 +90,7 @@ impl StreamEvent {
     /// The stream is of another context, or the driver refuses.
     pub fn record(&self, stream: &Stream) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`, the stream as long as it is borrowed.
-        unsafe { sys::cuEventRecord(self.0.0, stream.as_raw()) }
+        unsafe { sys::cuEventRecord(self.handle.0, stream.as_raw()) }
     }
 
     /// Lets all work that `stream` is given from now on wait until the work is done behind which the event
@@ -96,7 +101,7 @@ impl StreamEvent {
     /// The driver refuses.
     pub fn wait_on(&self, stream: &Stream) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`.
-        unsafe { self.0.wait_on(stream) }
+        unsafe { self.handle.wait_on(stream) }
     }
 
     /// As [`StreamEvent::record`], of a stream that another library made.
@@ -108,7 +113,7 @@ impl StreamEvent {
     /// `stream` is a stream that exists, as CUDA numbers it; 0 is the default stream.
     pub unsafe fn record_in(&self, stream: u64) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`, the stream as the caller promises.
-        unsafe { sys::cuEventRecord(self.0.0, foreign(stream)) }
+        unsafe { sys::cuEventRecord(self.handle.0, foreign(stream)) }
     }
 
     /// As [`StreamEvent::wait_on`], of a stream that another library made.
@@ -120,7 +125,7 @@ impl StreamEvent {
     /// `stream` is a stream that exists, as CUDA numbers it; 0 is the default stream.
     pub unsafe fn hold(&self, stream: u64) -> Result<(), CallError> {
         // SAFETY: the event lives as long as `self`, the stream as the caller promises.
-        unsafe { sys::cuStreamWaitEvent(foreign(stream), self.0.0, 0) }
+        unsafe { sys::cuStreamWaitEvent(foreign(stream), self.handle.0, 0) }
     }
 
     /// Whether the work is done behind which it was recorded last; also if it never was.
@@ -129,7 +134,7 @@ impl StreamEvent {
     /// Work before failed.
     pub fn is_done(&self) -> Result<bool, CallError> {
         // SAFETY: the event lives as long as `self`.
-        unsafe { self.0.is_done() }
+        unsafe { self.handle.is_done() }
     }
 }
 
@@ -184,7 +189,9 @@ impl StreamEventHandle {
 
 impl Drop for StreamEvent {
     fn drop(&mut self) {
-        // SAFETY: created in `new`, destroyed nowhere else. There is nobody to tell of an error.
-        let _ = unsafe { sys::cuEventDestroy_v2(self.0.0) };
+        if let Ok(_current) = self.context.enter() {
+            // SAFETY: created in `with`, destroyed nowhere else. There is nobody to tell of an error.
+            let _ = unsafe { sys::cuEventDestroy_v2(self.handle.0) };
+        }
     }
 }

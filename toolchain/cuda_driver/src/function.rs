@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels in the context that is current: loaded, looked up, and their attributes.
+//! Kernels in a context: loaded, looked up, and their attributes.
 
 use crate::api::Handle;
 use crate::call::CallError;
+use crate::context::{Context, synchronize};
 use crate::sys;
 use std::ffi::{CString, c_int, c_void};
 use std::marker::PhantomData;
@@ -17,9 +18,12 @@ const MAX_DYNAMIC_SHARED: c_int = 8;
 /// `CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT`.
 const SHARED_MEMORY_CARVEOUT: c_int = 9;
 
-/// Kernels that were loaded into the context that was the calling thread's.
+/// Kernels that were loaded into a context, of which they have a share.
 #[derive(Debug)]
-pub struct Loaded(Handle);
+pub struct Loaded {
+    handle: Handle,
+    context: Context,
+}
 
 /// A kernel of [`Loaded`] ones.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +40,8 @@ impl Loaded {
     ///
     /// # Panics
     /// Where the text has a zero byte in it.
-    pub fn new(ptx: &str, max_registers: u32) -> Result<Self, CallError> {
+    pub fn new(context: &Context, ptx: &str, max_registers: u32) -> Result<Self, CallError> {
+        let _current = context.enter()?;
         let text = CString::new(ptx).expect("a text without zeros");
         let mut options = [MAX_REGISTERS];
         let mut values: [*mut c_void; 1] = [ptr::without_provenance_mut(max_registers as usize)];
@@ -46,7 +51,7 @@ impl Loaded {
             let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
             sys::cuModuleLoadDataEx(&mut handle, text.as_ptr().cast(), 1, options, values)?;
         }
-        Ok(Self(handle))
+        Ok(Self { handle, context: context.clone() })
     }
 
     /// The kernel of this name.
@@ -57,15 +62,20 @@ impl Loaded {
         let name = CString::new(name).unwrap_or_default();
         let mut handle = ptr::null_mut();
         // SAFETY: the module is loaded as long as `self` lives; the name ends with a zero.
-        unsafe { sys::cuModuleGetFunction(&mut handle, self.0, name.as_ptr())? };
+        unsafe { sys::cuModuleGetFunction(&mut handle, self.handle, name.as_ptr())? };
         Ok(Function { handle, loaded: PhantomData })
     }
 }
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // SAFETY: loaded in `new`, unloaded nowhere else. There is nobody to tell of an error.
-        let _ = unsafe { sys::cuModuleUnload(self.0) };
+        // Kernels of it may still run: wait for them. There is nobody to tell of an error.
+        if let Ok(_current) = self.context.enter()
+            && synchronize().is_ok()
+        {
+            // SAFETY: loaded in `new`, unloaded nowhere else.
+            let _ = unsafe { sys::cuModuleUnload(self.handle) };
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub use api::Handle;
 pub use box_copy::{BoxExtent, BoxPlace, copy_box, copy_box_peer};
 pub use buffer::Buffer;
 pub use call::{CallError, check};
-pub use context::{Context, free_memory, stream_priorities, synchronize};
+pub use context::{Context, ContextGuard, free_memory, stream_priorities, synchronize};
 pub use cuda_kernel::{AnyCall, Call, Entry, Kernel, Parameter, Passed, Slice, SliceMut};
 #[cfg(feature = "cust")]
 pub use cust;

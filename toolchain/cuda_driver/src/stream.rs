@@ -3,6 +3,7 @@
 
 use crate::api::Handle;
 use crate::call::CallError;
+use crate::context::Context;
 use crate::sys;
 use std::ptr;
 
@@ -11,9 +12,12 @@ const BLOCKING: u32 = 0;
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
 
-/// A stream of work. Dropping it lets what is queued go on.
+/// A stream of work in a context, of which it has a share. Dropping it lets what is queued go on.
 #[derive(Debug)]
-pub struct Stream(Handle);
+pub struct Stream {
+    handle: Handle,
+    context: Context,
+}
 
 // SAFETY: the driver's functions on streams may be called from any thread.
 unsafe impl Send for Stream {}
@@ -21,17 +25,16 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// A stream of the calling thread's current context that waits for what the default stream has been given before, and
-    /// that one for this.
+    /// A stream that waits for what the default stream has been given before, and that one for this.
     ///
     /// Of two streams whose work waits, the one of the lower `priority` goes first; 0 is that of every other stream,
     /// [`crate::stream_priorities`] says how low it goes, and what is beyond counts as the end of that range. Copies have no
     /// priorities.
     ///
     /// # Errors
-    /// No context is current, or the driver refuses.
-    pub fn new(priority: i32) -> Result<Self, CallError> {
-        Self::with(BLOCKING, priority)
+    /// The driver refuses.
+    pub fn new(context: &Context, priority: i32) -> Result<Self, CallError> {
+        Self::with(context, BLOCKING, priority)
     }
 
     /// A stream that the default stream does not hold up, nor it that one: synchronous copies and fills, which the driver
@@ -39,15 +42,16 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Stream::new`].
-    pub fn non_blocking(priority: i32) -> Result<Self, CallError> {
-        Self::with(NON_BLOCKING, priority)
+    pub fn non_blocking(context: &Context, priority: i32) -> Result<Self, CallError> {
+        Self::with(context, NON_BLOCKING, priority)
     }
 
-    fn with(flags: u32, priority: i32) -> Result<Self, CallError> {
-        let mut stream = ptr::null_mut();
-        // SAFETY: `stream` is writable; `Drop` destroys it.
-        unsafe { sys::cuStreamCreateWithPriority(&mut stream, flags, priority)? };
-        Ok(Self(stream))
+    fn with(context: &Context, flags: u32, priority: i32) -> Result<Self, CallError> {
+        let _current = context.enter()?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` is writable; `Drop` destroys it.
+        unsafe { sys::cuStreamCreateWithPriority(&mut handle, flags, priority)? };
+        Ok(Self { handle, context: context.clone() })
     }
 
     /// Waits until all that it has been given is done.
@@ -56,19 +60,21 @@ impl Stream {
     /// Some of it failed.
     pub fn synchronize(&self) -> Result<(), CallError> {
         // SAFETY: the stream lives.
-        unsafe { sys::cuStreamSynchronize(self.0) }
+        unsafe { sys::cuStreamSynchronize(self.handle) }
     }
 
     /// The driver's handle (`CUstream`, which is `cudaStream_t`).
     #[must_use]
     pub fn as_raw(&self) -> Handle {
-        self.0
+        self.handle
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: created in `new`, destroyed nowhere else. There is nobody to tell of an error.
-        let _ = unsafe { sys::cuStreamDestroy_v2(self.0) };
+        if let Ok(_current) = self.context.enter() {
+            // SAFETY: created in `with`, destroyed nowhere else. There is nobody to tell of an error.
+            let _ = unsafe { sys::cuStreamDestroy_v2(self.handle) };
+        }
     }
 }

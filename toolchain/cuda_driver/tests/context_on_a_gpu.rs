@@ -35,7 +35,7 @@ fn the_wrappers_work_on_a_gpu() {
     assert!((48 * 1024..1 << 20).contains(&limit), "{limit} bytes of shared memory");
     assert!(device.attribute(Attribute::MaxBlocksPerMultiprocessor).unwrap() >= 16);
 
-    let module = Loaded::new(PTX, 64).unwrap();
+    let module = Loaded::new(&context, PTX, 64).unwrap();
     assert_eq!(module.function("something").unwrap_err().status, 500);
     let kernel = module.function("nothing").unwrap();
     let blocks = |bytes| kernel.resident_blocks(128, bytes);
@@ -45,7 +45,7 @@ fn the_wrappers_work_on_a_gpu() {
     assert_eq!((error.call, error.status), ("cuFuncSetAttribute", 1));
     assert!(error.to_string().contains("invalid argument"), "{error}");
 
-    let buffer = Allocation::zeroed(2048 * 64).unwrap();
+    let buffer = Allocation::zeroed(&context, 2048 * 64).unwrap();
     for element in [ElementType::F16, ElementType::Bf16, ElementType::F32, ElementType::F64] {
         let map = TensorMap2d {
             element,
@@ -61,13 +61,15 @@ fn the_wrappers_work_on_a_gpu() {
     }
     let values: Vec<u32> = (0..1000).collect();
     let mut copy = vec![0; 4000];
-    Allocation::of(&values).unwrap().read(&mut copy).unwrap();
+    Allocation::of(&context, &values).unwrap().read(&mut copy).unwrap();
     assert_eq!(bytemuck::cast_slice::<u8, u32>(&copy), values);
-    let [start, end] = [StreamEvent::timed().unwrap(), StreamEvent::timed().unwrap()];
-    let stream = cuda_driver::Stream::new(0).unwrap();
+    let [start, end] = [(); 2].map(|()| StreamEvent::timed(&context).unwrap());
+    let stream = cuda_driver::Stream::new(&context, 0).unwrap();
     start.record(&stream).unwrap();
     end.record(&stream).unwrap();
     end.synchronize().unwrap();
     assert!(end.milliseconds_since(&start).unwrap() >= 0.0);
-    drop((buffer, module, start, end, stream, context));
+    // The context goes first, and the rest on another thread.
+    drop((context, module));
+    std::thread::spawn(|| drop((buffer, start, end, stream))).join().unwrap();
 }

@@ -3,7 +3,7 @@
 //! again with that library in its path, because a driver is loaded for a whole process.
 #![allow(unsafe_code, reason = "launches kernels, and asks the library")]
 
-use cuda_driver::{CallError, Error, Extents, Gpu, Kernel, Kernels};
+use cuda_driver::{CallError, Error, Extents, Extents3d, Gpu, Kernel, Kernels};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::Write;
@@ -17,6 +17,16 @@ struct add {}
 unsafe impl Kernel for add {
     type Parameters = (*const f32, *const f32, *mut f32, u32);
     const NAME: &'static str = "add";
+}
+
+/// A kernel of the stand-in that writes down how many blocks and threads it has along each dimension.
+#[allow(non_camel_case_types)]
+struct extents {}
+
+// SAFETY: the stand-in's kernel takes this.
+unsafe impl Kernel for extents {
+    type Parameters = (*mut u32,);
+    const NAME: &'static str = "extents";
 }
 
 /// A kernel of the stand-in that fails once it runs, and one that it does not have.
@@ -83,12 +93,12 @@ fn in_a_process_with_the_stand_in() {
     let (a, b) = (gpu.upload(&[1.0, 2.0, 3.0]).unwrap(), gpu.upload(&[0.5f32; 3]).unwrap());
     let mut sums = gpu.zeros::<f32>(3).unwrap();
     assert_eq!(sums.read().unwrap(), [0.0; 3]);
-    let extents = |shared_bytes| Extents { blocks: 1, threads: 32, shared_bytes };
+    let one = |shared_bytes| Extents { blocks: 1, threads: 32, shared_bytes };
     let mut launch = |shared_bytes| {
         // SAFETY: three arrays of three numbers.
         unsafe {
             let parameters = (a.as_ptr(), b.as_ptr(), sums.as_mut_ptr(), 3);
-            kernels.launch::<add>(extents(shared_bytes), parameters)
+            kernels.launch::<add>(one(shared_bytes), parameters)
         }
     };
     launch(0).unwrap();
@@ -100,12 +110,22 @@ fn in_a_process_with_the_stand_in() {
     assert_eq!(sums.read().unwrap(), [1.5, 2.5, 3.5]);
     assert_eq!(gpu.milliseconds(|| gpu.wait()).unwrap(), 1.0);
 
+    let mut found = gpu.zeros::<u32>(7).unwrap();
+    for (grid, block, expected) in [
+        (5.into(), 96.into(), [5, 1, 1, 96, 1, 1]),
+        ((5, 4).into(), (32, 8).into(), [5, 4, 1, 32, 8, 1]),
+        ((5, 4, 3).into(), (7, 2, 3).into(), [5, 4, 3, 7, 2, 3]),
+    ] {
+        let launched = Extents3d { grid, block, shared_bytes: 16 };
+        // SAFETY: room for seven numbers.
+        unsafe { kernels.launch::<extents>(launched, (found.as_mut_ptr(),)).unwrap() };
+        assert_eq!(found.read().unwrap(), [&expected[..], &[16]].concat());
+    }
+    drop(found);
+
     // SAFETY: they take nothing.
     let (failing, missing) = unsafe {
-        (
-            kernels.launch::<Nothing<true>>(extents(0), ()),
-            kernels.launch::<Nothing<false>>(extents(0), ()),
-        )
+        (kernels.launch::<Nothing<true>>(one(0), ()), kernels.launch::<Nothing<false>>(one(0), ()))
     };
     assert!(failing.is_ok(), "it fails when it runs");
     assert_eq!(text(gpu.wait()), "cuCtxSynchronize failed with CUDA error 700: another error");
@@ -113,6 +133,7 @@ fn in_a_process_with_the_stand_in() {
 
     assert!(gpu.upload::<u8>(&[]).unwrap().read().unwrap().is_empty());
     assert!(text(gpu.zeros::<u8>(1 << 41)).contains("cuMemAlloc_v2"));
+    assert!(text(gpu.zeros::<u64>((1 << 61) + 1)).contains("cuMemAlloc_v2"));
 
     // The context, the module and three buffers; then nothing.
     assert_eq!(live(), 5);

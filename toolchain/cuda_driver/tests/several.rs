@@ -5,8 +5,8 @@
 #![allow(unsafe_code, reason = "queues copies, and asks the library")]
 
 use cuda_driver::{
-    BoxExtent, BoxPlace, Context, Device, Stream, StreamEvent, can_access, copy_box, copy_box_peer,
-    copy_peer, enable_access,
+    Allocation, BoxExtent, BoxPlace, Context, Device, Loaded, Stream, StreamEvent, can_access,
+    copy_box, copy_box_peer, copy_peer, enable_access, synchronize,
 };
 use std::process::Command;
 
@@ -42,10 +42,8 @@ fn calls_reach_the_driver_with_their_arguments() {
 #[ignore = "started by the test above"]
 fn in_a_process_with_the_stand_in() {
     assert!(Device::count().unwrap() > 0);
-    let error = Stream::non_blocking(0).unwrap_err();
-    assert_eq!((error.call, error.status), ("cuStreamCreateWithPriority", 201));
-    assert_eq!(StreamEvent::new().unwrap_err().call, "cuEventCreate");
-    calls();
+    let error = synchronize().unwrap_err();
+    assert_eq!((error.call, error.status), ("cuCtxSynchronize", 201));
 
     let devices = [0, 1].map(|ordinal| Device::nth(ordinal).unwrap());
     let [first, second] = devices.map(|device| Context::new(device).unwrap());
@@ -59,26 +57,72 @@ fn in_a_process_with_the_stand_in() {
     }
     assert_eq!(calls(), "enable 0xc1 0\nenable 0xc1 0\n");
 
-    let stream = Stream::non_blocking(-2).unwrap();
+    let stream = Stream::non_blocking(&first, -2).unwrap();
     let name = stream.as_raw();
     assert_eq!(calls(), format!("create {name:?} 1 -2\n"));
-    events(&stream);
+    events(&first, &stream);
     copies(&stream, [&first, &second]);
 
-    // A stream and two contexts; then nothing.
+    // A stream and two contexts; then nothing, although the stream is dropped last.
     assert_eq!(live(), 3);
-    drop((stream, first, second));
+    drop((first, second, stream));
+    assert_eq!(live(), 0);
+    contexts_last_as_long_as_what_is_in_them(devices);
+}
+
+/// Whatever goes first, and wherever it goes.
+fn contexts_last_as_long_as_what_is_in_them(devices: [Device; 2]) {
+    assert_eq!(synchronize().unwrap_err().status, 709, "the thread's context has ended");
+    let [first, second] = devices.map(|device| Context::open(device).unwrap());
+    first.make_current().unwrap();
+    let in_second = (
+        Allocation::of(&second, &[1u8, 2, 3]).unwrap(),
+        Allocation::uninit(&second, 0).unwrap(),
+        StreamEvent::new(&second).unwrap(),
+        StreamEvent::timed(&second).unwrap(),
+        Stream::new(&second, 0).unwrap(),
+    );
+    let kernels = Loaded::new(&second, ".version 8.6", 64).unwrap();
+    // Two contexts, and six things.
+    assert_eq!(live(), 8);
+    drop(second);
+    assert_eq!(live(), 8);
+
+    // A thread without a context, which has none afterwards.
+    let kept = std::thread::spawn(move || {
+        let (mut memory, empty, event, timed, stream) = in_second;
+        memory.fill(7).unwrap();
+        let mut read = [0; 3];
+        memory.read(&mut read).unwrap();
+        assert_eq!(read, [7; 3]);
+        drop((empty, event, timed, stream));
+        assert_eq!(synchronize().unwrap_err().status, 201);
+        memory
+    });
+    let kept = kept.join().unwrap();
+    assert_eq!(live(), 4);
+
+    // One with another context, which is its own afterwards.
+    drop((kept, kernels));
+    assert_eq!(live(), 1);
+    assert_eq!(synchronize(), Ok(()));
+    {
+        let _current = first.enter().unwrap();
+        drop(first);
+        assert_eq!((live(), synchronize()), (1, Ok(())));
+    }
     assert_eq!(live(), 0);
 }
 
-fn events(stream: &Stream) {
-    let event = StreamEvent::new().unwrap();
+fn events(context: &Context, stream: &Stream) {
+    let event = StreamEvent::new(context).unwrap();
     event.record(stream).unwrap();
     assert_eq!([event.is_done(), event.is_done()], [Ok(false), Ok(true)]);
     let handle = event.handle();
     std::thread::scope(|scope| {
         // SAFETY: the event lives until the thread has ended.
         scope.spawn(move || unsafe {
+            let _current = context.enter().unwrap();
             handle.wait_on(stream).unwrap();
             assert!(handle.is_done().unwrap());
         });

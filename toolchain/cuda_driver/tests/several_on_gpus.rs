@@ -70,13 +70,12 @@ fn place(address: u64, [row_pitch, plane_pitch]: [usize; 2]) -> BoxPlace {
 fn boxes_are_copied_within_a_gpu_and_between_two() {
     let Some(devices) = devices() else { return };
     let contexts = devices.map(|device| Context::new(device).unwrap());
-    contexts[1].make_current().unwrap();
-    let mut other = Allocation::zeroed(1 << 15).unwrap();
+    let mut other = Allocation::zeroed(&contexts[1], 1 << 15).unwrap();
     contexts[0].make_current().unwrap();
-    let stream = Stream::non_blocking(0).unwrap();
+    let stream = Stream::non_blocking(&contexts[0], 0).unwrap();
     let values = pattern(1 << 15);
-    let from = Allocation::of(&values).unwrap();
-    let mut to = Allocation::zeroed(1 << 15).unwrap();
+    let from = Allocation::of(&contexts[0], &values).unwrap();
+    let mut to = Allocation::zeroed(&contexts[0], 1 << 15).unwrap();
     let mut found = vec![0; values.len()];
     // First as it comes, then with direct access where there is such.
     for direct in [false, true] {
@@ -107,27 +106,23 @@ fn boxes_are_copied_within_a_gpu_and_between_two() {
                     }
                 }
                 stream.synchronize().unwrap();
-                contexts[usize::from(peer)].make_current().unwrap();
                 to.read(&mut found).unwrap();
                 assert!(found == expected(&values, copy), "box {number}, peer {peer}");
             }
         }
     }
-    contexts[1].make_current().unwrap();
-    drop(other);
-    contexts[0].make_current().unwrap();
 }
 
 #[test]
 fn a_stream_is_beside_the_default_stream_with_its_priority() {
     let Some([device, _]) = devices() else { return };
-    let _context = Context::new(device).unwrap();
+    let context = Context::new(device).unwrap();
     let [least, most] = stream_priorities().unwrap();
     eprintln!("priorities {least} to {most}");
-    let stream = Stream::non_blocking(most).unwrap();
+    let stream = Stream::non_blocking(&context, most).unwrap();
     assert_eq!(asked(c"cuStreamGetFlags", &stream), 1, "CU_STREAM_NON_BLOCKING");
     assert_eq!(asked(c"cuStreamGetPriority", &stream), most);
-    assert_eq!(asked(c"cuStreamGetFlags", &Stream::new(0).unwrap()), 0);
+    assert_eq!(asked(c"cuStreamGetFlags", &Stream::new(&context, 0).unwrap()), 0);
 }
 
 /// What the driver says of a stream.
@@ -157,10 +152,10 @@ fn threads_order_their_streams_by_events() {
         // One copies within its GPU, and says where the result will be.
         scope.spawn(move || {
             contexts[0].make_current().unwrap();
-            let stream = Stream::non_blocking(0).unwrap();
-            let event = StreamEvent::new().unwrap();
-            let mut source = Allocation::zeroed(BYTES).unwrap();
-            let result = Allocation::zeroed(BYTES).unwrap();
+            let stream = Stream::non_blocking(&contexts[0], 0).unwrap();
+            let event = StreamEvent::new(&contexts[0]).unwrap();
+            let mut source = Allocation::zeroed(&contexts[0], BYTES).unwrap();
+            let result = Allocation::zeroed(&contexts[0], BYTES).unwrap();
             let (from, to) = (source.address(), result.address());
             for round in 0..ROUNDS {
                 source.fill(round as u8 + 1).unwrap();
@@ -179,8 +174,8 @@ fn threads_order_their_streams_by_events() {
             if access {
                 enable_access(&contexts[0]).unwrap();
             }
-            let stream = Stream::non_blocking(-1).unwrap();
-            let fetched = Allocation::zeroed(BYTES).unwrap();
+            let stream = Stream::non_blocking(&contexts[1], -1).unwrap();
+            let fetched = Allocation::zeroed(&contexts[1], BYTES).unwrap();
             synchronize().unwrap();
             let to = fetched.address();
             let mut found = vec![0; BYTES];

@@ -34,11 +34,11 @@ fn gpus_exchange_with_their_neighbours() {
 
 /// Sends to both neighbours in a ring, and looks at what comes from them.
 fn ring(nccl: &'static Nccl, rank: u32, size: u32, id: UniqueId) {
-    let _context = Context::new(Device::nth(rank).unwrap()).unwrap();
-    let stream = Stream::non_blocking(-1).unwrap();
+    let context = Context::new(Device::nth(rank).unwrap()).unwrap();
+    let stream = Stream::non_blocking(&context, -1).unwrap();
     let communicator = Communicator::new(nccl, rank, size, id).unwrap();
     let most = SIZES[SIZES.len() - 1];
-    let buffer = || Allocation::zeroed(most).unwrap();
+    let buffer = || Allocation::zeroed(&context, most).unwrap();
     let (mut up, mut down, from_above, from_below) = (buffer(), buffer(), buffer(), buffer());
     let (above, below) = ((rank + 1) % size, (rank + size - 1) % size);
     let value =

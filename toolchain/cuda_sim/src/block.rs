@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A block: its threads, its shared memory, its barriers and the copies under way.
 
-use crate::clock::{Agent, Clock, Knowledge, Space};
+use crate::clock::{Agent, Clock, Space};
 use crate::config::{LANES, LaunchConfig, Stats};
 use crate::fault::{Fault, FaultKind};
 use crate::mbarrier::Barrier;
 use crate::memory::Memory;
 use crate::pending::{Arrival, Copy, OwnCopies, Store};
 use crate::products::{LaneOperand, Warpgroup};
+use crate::released::{Handed, Released};
 use crate::shadow::{Event, Proxy};
 use crate::shared_memory::SharedMemory;
 use crate::site::Site;
@@ -84,9 +85,9 @@ pub(crate) struct Thread {
     /// Device functions that it has called, and instructions of PTX.
     pub steps: u64,
     /// What it has read by relaxed atomic instructions: a fence acquires it.
-    pub to_acquire: Knowledge,
+    pub to_acquire: Handed,
     /// What it released by its last fence: relaxed atomic writes hand it on.
-    pub released: Option<Knowledge>,
+    pub released: Option<Handed>,
 }
 
 /// What the blocks of a launch have in common.
@@ -134,7 +135,7 @@ pub(crate) struct Block<'a> {
     /// Its static shared memory, by the statics' symbols.
     pub statics: BTreeMap<&'static str, Static>,
     /// What was released by atomic writes of words of shared memory.
-    pub words: BTreeMap<u32, Knowledge>,
+    pub words: BTreeMap<u32, Released>,
 }
 
 /// The lanes that a warp has in a block of so many threads, a bit each.
@@ -169,7 +170,7 @@ impl<'a> Block<'a> {
                 own_stores: None,
                 waited_for_previous: false,
                 steps: 0,
-                to_acquire: Knowledge::default(),
+                to_acquire: Handed::default(),
                 released: None,
             }
         };
@@ -261,7 +262,7 @@ impl<'a> Block<'a> {
         let agent = thread as Agent;
         let epoch = self.threads[thread].clock.at(agent);
         let (site, proxy) = (self.site(thread), Proxy::Generic);
-        Event { site, agent, epoch, asynchronous: false, is_atomic: false, proxy }
+        Event { site, agent, epoch, asynchronous: false, atomic: None, proxy }
     }
 
     /// Starts a thread's next epoch: what it does from now on is not yet released.

@@ -71,7 +71,7 @@ impl Epochs {
 }
 
 /// Ordinary stores have replaced what was released with words.
-pub(crate) fn forget<At: Copy + Ord>(words: &mut BTreeMap<At, Knowledge>, stored: Range<At>) {
+pub(crate) fn forget<At: Copy + Ord, Of>(words: &mut BTreeMap<At, Of>, stored: Range<At>) {
     while let Some((&at, _)) = words.range(stored.start..stored.end).next() {
         words.remove(&at);
     }

@@ -30,7 +30,7 @@ impl Block<'_> {
             }
         }
         let site = self.site(thread);
-        let event = Event { site, agent, epoch, asynchronous: true, is_atomic: false, proxy };
+        let event = Event { site, agent, epoch, asynchronous: true, atomic: None, proxy };
         let clock = &self.threads[thread].clock;
         self.shared.reserve(to, bytes, event, clock)?;
         for run in &runs {

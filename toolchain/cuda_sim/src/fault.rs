@@ -129,6 +129,18 @@ pub enum FaultKind {
         /// Who does it, and in which line.
         other: Site,
     },
+    /// Atomic accesses of two blocks, one of which is atomic for its own block only.
+    #[error(
+        "too narrow a scope: this atomic {access} of {place} and the atomic access by {other} are of two blocks, and one of them is atomic among the threads of its own block only"
+    )]
+    NarrowScope {
+        /// What this access does.
+        access: Access,
+        /// Where they meet.
+        place: MemoryBytes,
+        /// Who does the other one, and in which line.
+        other: Site,
+    },
     /// An access to bytes that an asynchronous copy or product uses, without having waited for it.
     #[error(
         "missing wait: this {access} of {place} meets the asynchronous copy or product that {copy} issued; wait for its completion first"
@@ -363,6 +375,11 @@ pub enum FaultKind {
         "the emulator does not know this instruction: `{0}`; run the kernel's own code instead of its PTX"
     )]
     UnknownInstruction(String),
+    /// An instruction for clusters of blocks.
+    #[error(
+        "no clusters: `{0}` is for blocks of a cluster, and every block is alone here, as cuda_driver launches them; let blocks hand numbers over in global memory (`cuda_std::global::add_release` and `wait_at_least`, or atomics of the device's scope)"
+    )]
+    Cluster(String),
     /// An assertion of `cuda_std` that does not hold.
     #[error("assertion failed: {0}")]
     Assertion(String),

@@ -66,6 +66,11 @@ impl<'a> Running<'a> {
     }
 }
 
+/// Whether this OS thread runs a block.
+pub(crate) fn is_running() -> bool {
+    !RUNNING.get().is_null()
+}
+
 #[track_caller]
 fn running<T>(use_it: impl FnOnce(&Running<'_>) -> T) -> T {
     let running = RUNNING.get();

@@ -32,7 +32,7 @@
 //! kernel's PTX, makes them by these functions, too.
 
 mod allocation;
-mod atomics;
+pub mod atomic;
 pub mod barrier;
 mod block;
 mod buffer;
@@ -59,6 +59,7 @@ mod product_fault;
 mod products;
 mod ptx;
 mod refusal;
+mod released;
 mod reports;
 mod shadow;
 pub mod shared;
@@ -68,6 +69,7 @@ mod source;
 mod stack;
 mod statics;
 mod store;
+mod strong;
 mod tensor_map;
 pub mod thread;
 mod touched;

@@ -4,9 +4,10 @@
 use crate::allocation::{Allocation, GUARD};
 use crate::buffer::Buffer;
 use crate::chip::OnChip as _;
-use crate::clock::{Clock, Knowledge, forget};
+use crate::clock::{Clock, forget};
 use crate::counter::Counter;
 use crate::fault::{Access, Fault, FaultKind, MemoryBytes};
+use crate::released::Released;
 use crate::shadow::Event;
 use crate::tensor_map::{TensorMap, TensorMapError};
 use bytemuck::{NoUninit, Pod};
@@ -37,7 +38,7 @@ pub struct Memory {
     /// Whether what nothing has written may be read.
     pub(crate) is_lenient: bool,
     /// What was released by atomic writes of words.
-    pub(crate) words: BTreeMap<usize, Knowledge>,
+    pub(crate) words: BTreeMap<usize, Released>,
     /// Variables of modules of PTX: where they are.
     pub(crate) variables: BTreeMap<usize, Vec<u64>>,
     /// Bytes of sparse buffers so far, with their guards.
@@ -289,24 +290,22 @@ impl Memory {
         result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))
     }
 
-    /// Checks and records an atomic write of a value, and gives what is there, which nothing need have written if it is
-    /// not `needed`. The new one is written by [`Self::fill`].
+    /// Checks and records an atomic change of a value, and gives what is there. The new one is written by [`Self::fill`].
     pub(crate) fn update(
         &mut self,
         address: usize,
         bytes: usize,
-        needed: bool,
         event: Event,
         clock: &Clock,
     ) -> Result<u64, FaultKind> {
         self.check_no_counter(address, bytes)?;
-        let is_lenient = self.is_lenient || !needed;
+        let is_lenient = self.is_lenient;
         let (allocation, range) = self.find(address, bytes, Access::Write)?;
         if !allocation.writable {
             return Err(FaultKind::ReadOnly(allocation.place(range.start)));
         }
         allocation.check_written(range.clone(), is_lenient)?;
-        let result = allocation.shadow().update(range.clone(), event, clock);
+        let result = allocation.shadow().write(range.clone(), event, clock);
         result.map_err(|conflict| conflict.into_fault(Access::Write, |at| allocation.place(at)))?;
         let mut word = [0; 8];
         allocation.copy_out(range.start, &mut word[..bytes]);

@@ -5,6 +5,7 @@ use crate::clock::{Agent, Clock, Space};
 use crate::fault::{Access, FaultKind, MemoryBytes};
 use crate::site::Site;
 use crate::touched::{Mark, Touched, granules};
+use ptx_sim::Scope;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -22,8 +23,8 @@ pub struct Event {
     pub epoch: u32,
     /// Whether it is done some time after it was issued.
     pub asynchronous: bool,
-    /// Whether others may access the same bytes in the same way at the same time.
-    pub is_atomic: bool,
+    /// Which threads may access the same bytes in the same way at the same time, if any.
+    pub atomic: Option<Scope>,
     /// By which way it reaches memory.
     pub proxy: Proxy,
 }
@@ -49,6 +50,13 @@ impl Event {
         known >= self.epoch
     }
 
+    /// Whether this and another one are atomic to each other: both name a scope that the other's thread is in.
+    fn is_atomic_with(&self, other: &Event) -> bool {
+        let (Some(mine), Some(theirs)) = (self.atomic, other.atomic) else { return false };
+        let is_wide = mine != Scope::Block && theirs != Scope::Block;
+        is_wide || self.site.block == other.site.block
+    }
+
     /// Whether a copy by `reader` with this clock misses what this wrote, for want of a proxy fence.
     fn is_unfenced(&self, reader: &Event, space: Space, clock: &Clock) -> bool {
         (self.proxy, reader.proxy) == (Proxy::Generic, Proxy::Async)
@@ -67,6 +75,8 @@ pub struct Conflict {
     pub other_writes: bool,
     /// The memory for which a proxy fence is missing: otherwise nothing orders them.
     pub unfenced: Option<Space>,
+    /// Whether both are atomic, one of them for another block's threads only.
+    pub narrow: bool,
 }
 
 impl Conflict {
@@ -80,7 +90,9 @@ impl Conflict {
             };
             return FaultKind::Unfenced { access, place, other, fence };
         }
-        if self.other.asynchronous {
+        if self.narrow {
+            FaultKind::NarrowScope { access, place, other }
+        } else if self.other.asynchronous {
             FaultKind::MissingWait { access, place, copy: other }
         } else {
             let other_access = if self.other_writes { Access::Write } else { Access::Read };
@@ -102,12 +114,14 @@ pub struct Shadow {
     crowds: Vec<GranuleReaders>,
     /// Atomic writes of granules since the last ordinary one.
     atomics: BTreeMap<usize, GranuleReaders>,
+    /// Whether there are atomic accesses that are so for a block only.
+    is_narrow: bool,
 }
 
-/// Reads of a granule since the last write.
+/// Accesses of a granule of one kind since the last ordinary write.
 #[derive(Clone, Debug, Default)]
 struct GranuleReaders {
-    readers: Vec<u32>,
+    ids: Vec<u32>,
     /// How many there may be before those are left out that a later read has come after: to look at all of them at each
     /// read would take long where all threads read, such as a table of weights.
     room: usize,
@@ -119,22 +133,22 @@ impl GranuleReaders {
 
     /// Adds a reader, and leaves out those before it: of the latest, or of all if there are many.
     fn add(&mut self, id: u32, before: impl Fn(u32) -> bool) {
-        let is_full = self.readers.len() >= self.room;
-        let looked_at = if is_full { self.readers.len() } else { Self::LATEST };
-        let first = self.readers.len().saturating_sub(looked_at);
+        let is_full = self.ids.len() >= self.room;
+        let looked_at = if is_full { self.ids.len() } else { Self::LATEST };
+        let first = self.ids.len().saturating_sub(looked_at);
         let mut kept = first;
-        for at in first..self.readers.len() {
-            let reader = self.readers[at];
+        for at in first..self.ids.len() {
+            let reader = self.ids[at];
             if reader != id && !before(reader) {
-                self.readers[kept] = reader;
+                self.ids[kept] = reader;
                 kept += 1;
             }
         }
-        self.readers.truncate(kept);
+        self.ids.truncate(kept);
         if is_full {
             self.room = (2 * kept).max(2 * Self::LATEST);
         }
-        self.readers.push(id);
+        self.ids.push(id);
     }
 }
 
@@ -204,7 +218,7 @@ impl Shadow {
 
     fn of(space: Space, cells: Cells) -> Self {
         let (events, crowds, atomics) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self { space, granule: GRANULE, cells, events, crowds, atomics }
+        Self { space, granule: GRANULE, cells, events, crowds, atomics, is_narrow: false }
     }
 
     /// An empty history of any number of bytes, of which few are accessed.
@@ -242,28 +256,15 @@ impl Shadow {
         clock: &Clock,
     ) -> Result<(), Conflict> {
         self.refine_for(&bytes);
-        let granule = self.granule;
         let id = self.record(event);
-        let before =
-            |events: &[Event], id: u32| events[id as usize - 1].is_before(event.site.block, clock);
-        for at in granules(bytes, granule) {
+        for at in granules(bytes, self.granule) {
             let cell = self.cells.at(at);
-            if cell.writer != 0 {
-                let writer = &self.events[cell.writer as usize - 1];
-                if !writer.is_before(event.site.block, clock) {
-                    return Err(conflict(at * granule, *writer, true));
-                }
-                if writer.is_unfenced(&event, self.space, clock) {
-                    return Err(unfenced(at * granule, *writer, self.space));
-                }
+            let late = Late { events: &self.events, event, clock, offset: at * self.granule };
+            late.check_writer(cell.writer, self.space)?;
+            if let Some(crowd) = self.atomics.get(&at).filter(|_| late.may_meet(self.is_narrow)) {
+                late.check(&crowd.ids, true)?;
             }
-            if !event.is_atomic
-                && let Some(crowd) = self.atomics.get(&at)
-                && let Some(writer) = crowd.readers.iter().find(|it| !before(&self.events, **it))
-            {
-                return Err(conflict(at * granule, self.events[*writer as usize - 1], true));
-            }
-            if cell.reader == 0 || before(&self.events, cell.reader) {
+            if late.is_after(cell.reader) {
                 cell.reader = id;
             } else if cell.reader != id {
                 if cell.crowd == 0 {
@@ -271,13 +272,13 @@ impl Shadow {
                     cell.crowd = self.crowds.len() as u32;
                 }
                 let crowd = &mut self.crowds[cell.crowd as usize - 1];
-                crowd.add(id, |reader| before(&self.events, reader));
+                crowd.add(id, |reader| late.is_after(reader));
             }
         }
         Ok(())
     }
 
-    /// Records a write by an agent with this clock.
+    /// Records a write by an agent with this clock. An atomic one conflicts with ordinary accesses only.
     pub fn write(
         &mut self,
         bytes: Range<usize>,
@@ -285,71 +286,27 @@ impl Shadow {
         clock: &Clock,
     ) -> Result<(), Conflict> {
         self.refine_for(&bytes);
-        let granule = self.granule;
         let id = self.record(event);
-        let events = &self.events;
-        let before =
-            |id: u32| id == 0 || events[id as usize - 1].is_before(event.site.block, clock);
-        for at in granules(bytes, granule) {
+        for at in granules(bytes, self.granule) {
             let cell = self.cells.at(at);
-            if cell.writer != 0 {
-                let writer = &events[cell.writer as usize - 1];
-                if !writer.is_before(event.site.block, clock) {
-                    return Err(conflict(at * granule, *writer, true));
-                }
-                if writer.is_unfenced(&event, self.space, clock) {
-                    return Err(unfenced(at * granule, *writer, self.space));
-                }
+            let late = Late { events: &self.events, event, clock, offset: at * self.granule };
+            late.check_writer(cell.writer, self.space)?;
+            let crowd = cell.crowd.checked_sub(1).map(|crowd| &mut self.crowds[crowd as usize].ids);
+            late.check(crowd.as_deref().map_or(&[], |ids| ids), false)?;
+            late.check(&[cell.reader], false)?;
+            if let Some(crowd) = self.atomics.get(&at).filter(|_| late.may_meet(self.is_narrow)) {
+                late.check(&crowd.ids, true)?;
             }
-            let mut nobody = Vec::new();
-            let crowd = match cell.crowd {
-                0 => &mut nobody,
-                crowd => &mut self.crowds[crowd as usize - 1].readers,
-            };
-            let mut readers = crowd.iter().copied().chain([cell.reader]);
-            if let Some(reader) = readers.find(|&reader| !before(reader)) {
-                return Err(conflict(at * granule, events[reader as usize - 1], false));
+            if event.atomic.is_some() {
+                self.atomics.entry(at).or_default().add(id, |other| late.is_after(other));
+                continue;
             }
-            if let Some(crowd) = self.atomics.get(&at)
-                && let Some(writer) = crowd.readers.iter().find(|it| !before(**it))
-            {
-                return Err(conflict(at * granule, events[*writer as usize - 1], true));
+            if let Some(crowd) = crowd {
+                crowd.clear();
             }
-            crowd.clear();
             self.atomics.remove(&at);
             cell.writer = id;
             cell.reader = 0;
-        }
-        Ok(())
-    }
-
-    /// Records an atomic write by an agent with this clock: it conflicts with ordinary accesses only.
-    pub fn update(
-        &mut self,
-        bytes: Range<usize>,
-        event: Event,
-        clock: &Clock,
-    ) -> Result<(), Conflict> {
-        self.refine_for(&bytes);
-        let granule = self.granule;
-        let id = self.record(event);
-        let events = &self.events;
-        let of = |id: u32| &events[id as usize - 1];
-        let before = |id: u32| id == 0 || of(id).is_before(event.site.block, clock);
-        for at in granules(bytes, granule) {
-            let cell = self.cells.at(at);
-            if !before(cell.writer) {
-                return Err(conflict(at * granule, *of(cell.writer), true));
-            }
-            let crowd = match cell.crowd {
-                0 => &[][..],
-                crowd => &self.crowds[crowd as usize - 1].readers,
-            };
-            let mut readers = crowd.iter().copied().chain([cell.reader]);
-            if let Some(reader) = readers.find(|&it| !before(it) && !of(it).is_atomic) {
-                return Err(conflict(at * granule, *of(reader), false));
-            }
-            self.atomics.entry(at).or_default().add(id, before);
         }
         Ok(())
     }
@@ -382,6 +339,7 @@ impl Shadow {
     }
 
     fn record(&mut self, event: Event) -> u32 {
+        self.is_narrow |= event.atomic == Some(Scope::Block);
         if self.events.last() != Some(&event) {
             self.events.push(event);
         }
@@ -389,8 +347,55 @@ impl Shadow {
     }
 }
 
+/// An access of a granule beside those before it.
+struct Late<'a> {
+    events: &'a [Event],
+    event: Event,
+    clock: &'a Clock,
+    offset: usize,
+}
+
+impl Late<'_> {
+    fn of(&self, id: u32) -> &Event {
+        &self.events[id as usize - 1]
+    }
+
+    /// Whether this comes after another access, or there is none.
+    fn is_after(&self, id: u32) -> bool {
+        id == 0 || self.of(id).is_before(self.event.site.block, self.clock)
+    }
+
+    /// Whether it may conflict with atomic writes, where there are such for a block only.
+    fn may_meet(&self, is_narrow: bool) -> bool {
+        self.event.atomic.is_none() || is_narrow
+    }
+
+    /// Refuses that nothing orders it after the last ordinary write, or no proxy fence comes between.
+    fn check_writer(&self, id: u32, space: Space) -> Result<(), Conflict> {
+        if !self.is_after(id) {
+            return Err(conflict(self.offset, *self.of(id), true));
+        }
+        if id != 0 && self.of(id).is_unfenced(&self.event, space, self.clock) {
+            return Err(unfenced(self.offset, *self.of(id), space));
+        }
+        Ok(())
+    }
+
+    /// Refuses that nothing orders it after one of these accesses, to which it is not atomic.
+    fn check(&self, others: &[u32], write: bool) -> Result<(), Conflict> {
+        let meets = |id: &&u32| !self.is_after(**id) && !self.event.is_atomic_with(self.of(**id));
+        match others.iter().find(meets) {
+            None => Ok(()),
+            Some(&id) => {
+                let narrow = self.event.atomic.is_some() && self.of(id).atomic.is_some();
+                Err(Conflict { narrow, ..conflict(self.offset, *self.of(id), write) })
+            }
+        }
+    }
+}
+
 fn conflict(offset: usize, other: Event, other_writes: bool) -> Conflict {
-    Conflict { offset, other, other_writes, unfenced: None }
+    Conflict { offset, other, other_writes, unfenced: None, narrow: false }
 }
 
 fn unfenced(offset: usize, writer: Event, space: Space) -> Conflict {

@@ -105,24 +105,11 @@ impl SharedMemory {
         {
             return Err(FaultKind::Unwritten(place(range.start + at)));
         }
-        let result = self.shadow.update(range.clone(), event, clock);
+        let result = self.shadow.write(range.clone(), event, clock);
         result.map_err(|conflict| conflict.into_fault(Access::Write, place))?;
         let mut word = [0; 8];
         word[..range.len()].copy_from_slice(&self.bytes[range]);
         Ok(u64::from_le_bytes(word))
-    }
-
-    /// Checks and records an atomic store; the data is written by [`Self::fill`].
-    pub fn reserve_atomic(
-        &mut self,
-        at: u32,
-        bytes: u32,
-        event: Event,
-        clock: &Clock,
-    ) -> Result<(), FaultKind> {
-        let range = self.range(at, bytes, Access::Write)?;
-        let result = self.shadow.update(range, event, clock);
-        result.map_err(|conflict| conflict.into_fault(Access::Write, place))
     }
 
     /// Writes bytes for an agent with this clock.
@@ -149,7 +136,10 @@ impl SharedMemory {
         let range = self.range(at, bytes, Access::Write)?;
         let result = self.shadow.write(range.clone(), event, clock);
         result.map_err(|conflict| conflict.into_fault(Access::Write, place))?;
-        self.written[range].fill(false);
+        // An atomic one comes at once.
+        if event.atomic.is_none() {
+            self.written[range].fill(false);
+        }
         Ok(())
     }
 

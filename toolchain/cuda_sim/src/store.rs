@@ -56,8 +56,7 @@ pub fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         let (agent, committed) = block.own_stores(thread);
         let (site, group) = (block.site(thread), committed + 1);
         let proxy = Proxy::Async;
-        let event =
-            Event { site, agent, epoch: group, asynchronous: true, is_atomic: false, proxy };
+        let event = Event { site, agent, epoch: group, asynchronous: true, atomic: None, proxy };
         let clock = &block.threads[thread].clock;
         block.shared.check_read(from, bytes, event, clock)?;
         block.memory.reserve(to as usize, bytes as usize, event, clock)?;

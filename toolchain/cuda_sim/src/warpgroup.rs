@@ -101,7 +101,7 @@ impl Block<'_> {
         let group = &mut self.warpgroups[group];
         let WarpgroupProduct { group: epoch, clock, .. } = &group.products[number];
         let (agent, epoch, proxy) = (group.agent, *epoch, Proxy::Async);
-        let event = Event { site, agent, epoch, asynchronous: true, is_atomic: false, proxy };
+        let event = Event { site, agent, epoch, asynchronous: true, atomic: None, proxy };
         let parts: Vec<&LaneOperand> = group.products[number].parts.iter().flatten().collect();
         let (mma, left, right, _) = parts[0].common();
         let mut read = |tile: Descriptor,

@@ -58,6 +58,31 @@ fn what_is_not_known_is_named() {
     }
 }
 
+/// A cluster's instruction is refused by a text that says what to use, and a block alone has its own shared memory there.
+#[test]
+fn clusters_are_refused_as_such() {
+    for (line, named) in [
+        ("mapa.shared::cluster.u32 %r1, %r0, 1;", "mapa"),
+        ("barrier.cluster.arrive.aligned;", "barrier.cluster.arrive.aligned"),
+        ("barrier.cluster.wait.acquire.aligned;", "barrier.cluster.wait.acquire.aligned"),
+        ("mov.u32 %r1, %cluster_ctarank;", "%cluster_ctarank"),
+        ("mov.u32 %r1, %nclusterid.x;", "%nclusterid.x"),
+    ] {
+        let fault = run(line).unwrap_err();
+        assert!(
+            matches!(&fault.kind, FaultKind::Cluster(it) if it.contains(named)),
+            "{line}: {fault}"
+        );
+        assert!(
+            fault.to_string().contains("let blocks hand numbers over in global memory"),
+            "{fault}"
+        );
+    }
+    let own = "shl.b32 %r1, %r0, 2;\nst.shared::cluster.b32 [%r1], %r0;\nld.shared.b32 %r2, [%r1];\n\
+               st.global.b32 [%a2], %r2;";
+    assert_eq!(run(own).unwrap(), (0..32).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_match_of_all_lanes_has_a_second_result() {
     let body = |value: &str| {

@@ -142,8 +142,13 @@ device! {
     /// `bar.sync 0`: waits for all threads of the block; what they wrote before is seen by the block after it. Every thread
     /// of the block must arrive: a kernel hangs or fails otherwise. Floor: any chip.
     pub fn sync_threads() {
-        // SAFETY: it orders accesses, and makes none.
-        unsafe { ptx::_syncthreads() }
+        // SAFETY: it orders accesses, and makes none. The text without an instruction is for rustc's pass `JumpThreading`,
+        // which goes through calls but not through inline assembly. It would write the barrier once into each path where
+        // a condition before it and one after it are equal, and lanes of one warp would wait apart.
+        unsafe {
+            asm!("", options(nomem, nostack, preserves_flags));
+            ptx::_syncthreads();
+        }
     }
 
     /// `barrier.red.popc.u32`: [`sync_threads`] that counts the threads whose `predicate` is not 0. Floor: any chip.

@@ -4,7 +4,7 @@
 use crate::comparison::comparison;
 use crate::compute::{ArithmeticOp, Class, OperationMode};
 use crate::convert::{Conversion, Rounding};
-use crate::module::{Access, MemoryOrder, Op, OperandSource, Space, Update};
+use crate::module::{Access, MemoryOrder, Op, OperandSource, Scope, Space, Update};
 use crate::operands::{Operand, one, register, registers, sources};
 use crate::types::{PtxType, TypeKind};
 
@@ -47,6 +47,16 @@ fn space(parts: &[&str]) -> Option<Space> {
     Some(parts.iter().find_map(of).unwrap_or(Space::Generic))
 }
 
+/// The scope that an opcode names. Blocks that are in no cluster are one each.
+fn scope(parts: &[&str]) -> Option<Scope> {
+    parts.iter().find_map(|part| match *part {
+        "cta" | "cluster" => Some(Scope::Block),
+        "gpu" | "gl" => Some(Scope::Device),
+        "sys" | "volatile" | "mmio" => Some(Scope::System),
+        _ => None,
+    })
+}
+
 fn access(parts: &[&str], otherwise: MemoryOrder) -> Option<Access> {
     let element = PtxType::of(parts.last()?)?.bytes();
     let order = |part: &&str| match *part {
@@ -60,7 +70,8 @@ fn access(parts: &[&str], otherwise: MemoryOrder) -> Option<Access> {
     let order = parts.iter().find_map(order).unwrap_or(otherwise);
     let is_constant = parts.contains(&"nc");
     let (space, lets_others) = (space(parts)?, order != MemoryOrder::Weak);
-    Some(Access { space, order, is_constant, lets_others, element })
+    let scope = scope(parts).unwrap_or(Scope::Device);
+    Some(Access { space, order, scope, is_constant, lets_others, element })
 }
 
 fn load(parts: &[&str], operands: &[Operand]) -> Option<Op> {
@@ -133,11 +144,12 @@ fn fence(parts: &[&str], opcode: &str) -> Option<Op> {
     ) {
         return None;
     }
-    Some(Op::Fence(match parts.get(1) {
+    let order = match parts.get(1) {
         Some(&"acquire") => MemoryOrder::Acquire,
         Some(&"release") => MemoryOrder::Release,
         _ => MemoryOrder::AcquireRelease,
-    }))
+    };
+    Some(Op::Fence(order, scope(parts)?))
 }
 
 fn conversion(parts: &[&str], operands: &[Operand]) -> Option<Op> {

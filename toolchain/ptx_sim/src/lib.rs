@@ -52,7 +52,7 @@ mod variables;
 
 pub use machine::Machine;
 pub use memory::Memory;
-pub use module::{Access, MemoryOrder, Module, Slot, Space, Special, Variable};
+pub use module::{Access, MemoryOrder, Module, Scope, Slot, Space, Special, Variable};
 pub use program::Program;
 pub use thread::{LOCAL, SHARED, Thread, space_of};
 pub use variables::Misread;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a thread executes on.
 
-use crate::module::{Access, MemoryOrder, Special};
+use crate::module::{Access, MemoryOrder, Scope, Special};
 
 /// Memory and other threads.
 pub trait Machine {
@@ -27,7 +27,7 @@ pub trait Machine {
     ) -> Result<u64, Self::Fault>;
 
     /// Orders what comes before and after.
-    fn fence(&mut self, order: MemoryOrder) -> Result<(), Self::Fault>;
+    fn fence(&mut self, order: MemoryOrder, scope: Scope) -> Result<(), Self::Fault>;
 
     /// The value of a register.
     fn special(&mut self, register: Special) -> u64;

@@ -176,6 +176,17 @@ pub enum MemoryOrder {
     AcquireRelease,
 }
 
+/// Among which threads an access is one after the other, and orders something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The threads of a block (`.cta`).
+    Block,
+    /// The threads of a GPU (`.gpu`).
+    Device,
+    /// The threads of all GPUs, and the host's (`.sys`).
+    System,
+}
+
 /// How an instruction accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -183,6 +194,8 @@ pub struct Access {
     pub space: Space,
     /// What it orders.
     pub order: MemoryOrder,
+    /// For which threads, unless it is an ordinary access.
+    pub scope: Scope,
     /// Whether nothing writes there while the kernel runs (`ld.global.nc`).
     pub is_constant: bool,
     /// Whether it is a `volatile` one or atomic one, in a loop of which others must come on.
@@ -306,7 +319,7 @@ pub enum Op {
         address: Address,
         from: [OperandSource; 2],
     },
-    Fence(MemoryOrder),
+    Fence(MemoryOrder, Scope),
     ToGeneric {
         space: Space,
         to: u32,

@@ -4,7 +4,7 @@
 use crate::Fault;
 use crate::machine::Machine;
 use crate::memory::{CONSTANTS, Copy, Memory};
-use crate::module::{Access, MemoryOrder, Space, Special};
+use crate::module::{Access, MemoryOrder, Scope, Space, Special};
 use crate::program::Program;
 use crate::thread::Thread;
 
@@ -113,7 +113,7 @@ impl Machine for Lane<'_> {
         Err(unknown())
     }
 
-    fn fence(&mut self, _: MemoryOrder) -> Result<(), String> {
+    fn fence(&mut self, _: MemoryOrder, _: Scope) -> Result<(), String> {
         Err(unknown())
     }
 

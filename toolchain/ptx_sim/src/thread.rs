@@ -299,9 +299,9 @@ impl<'a> Thread<'a> {
                 machine.at(line);
                 self.access(machine, op)?;
             }
-            Op::Fence(order) => {
+            Op::Fence(order, scope) => {
                 machine.at(line);
-                machine.fence(*order)?;
+                machine.fence(*order, *scope)?;
             }
             Op::ToGeneric { space, to, from } => {
                 let value = self.value(machine, *from);

@@ -15,9 +15,9 @@ pub unsafe fn fault_28(input: *const f32, output: *mut f32, n: u32, wrong: u32) 
     // SAFETY: atomic, and ordered if nothing is wrong.
     unsafe {
         let flag = AtomicU32::from_ptr(flag);
-        // By all threads: with a branch for one of them before the barrier and one after it, rustc's pass `JumpThreading`
-        // compiles the barrier twice, once for that thread, and on a GPU the block hangs.
-        flag.store(0, Ordering::Relaxed);
+        if thread == 0 {
+            flag.store(0, Ordering::Relaxed);
+        }
         thread::sync_threads();
         if thread == 0 {
             *value = *input.add(i as usize); // fault 28

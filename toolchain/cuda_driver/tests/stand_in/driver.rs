@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stands for NVIDIA's driver in tests: its device memory is the host's, and it has two kernels, `add`
-//! and `fail`. `rustc --crate-type=cdylib` makes a library of it.
+//! Stands for NVIDIA's driver in tests: its device memory is the host's, and it has three kernels: `add`,
+//! `fail`, and `extents`, which writes down how it was launched. `rustc --crate-type=cdylib` makes a library of it.
 
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 type Handle = *mut c_void;
@@ -16,20 +18,61 @@ const DEVICE: c_int = 40;
 const MODULE: usize = 0x40;
 const ADD: usize = 1;
 const FAIL: usize = 2;
+const EXTENTS: usize = 3;
 
-/// What is allocated, loaded and retained, and not given back.
-pub static LIVE: AtomicU32 = AtomicU32::new(0);
+/// What was made in which context, and not given back.
+static MADE: Mutex<Vec<(u64, usize)>> = Mutex::new(Vec::new());
+/// Contexts, once for each time that they were retained and not released.
+static RETAINED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 static MOST_SHARED: AtomicU32 = AtomicU32::new(48 << 10);
 /// How many events were made.
 #[cfg(not(own_events))]
 static EVENTS: AtomicU32 = AtomicU32::new(1);
 /// The failure of a kernel, which the next call reports.
 static FAILED: AtomicU32 = AtomicU32::new(0);
+thread_local! {
+    /// The contexts that the thread has entered, the current one last.
+    static ENTERED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The context that is current, or 0.
-pub static CURRENT: AtomicU32 = AtomicU32::new(0);
+pub fn current() -> usize {
+    ENTERED.with_borrow(|entered| entered.last().copied().unwrap_or(0))
+}
 
 pub fn status() -> u32 {
-    if CURRENT.load(Relaxed) == 0 { 201 } else { FAILED.swap(0, Relaxed) }
+    match current() {
+        0 => 201,
+        context if !RETAINED.lock().unwrap().contains(&context) => 709,
+        _ => FAILED.swap(0, Relaxed),
+    }
+}
+
+/// Notes what is made in the current context, if there is one.
+pub fn make(handle: u64) -> u32 {
+    let status = status();
+    if status == 0 {
+        MADE.lock().unwrap().push((handle, current()));
+    }
+    status
+}
+
+/// Takes back what was made in the current context.
+pub fn take(handle: u64) -> u32 {
+    let status = status();
+    let mut made = MADE.lock().unwrap();
+    match made.iter().position(|&thing| thing == (handle, current())) {
+        Some(at) => {
+            made.remove(at);
+            status
+        }
+        None if current() == 0 => 201,
+        None => 1,
+    }
+}
+
+fn context(device: c_int) -> usize {
+    CONTEXT + (device - DEVICE) as usize
 }
 
 #[unsafe(no_mangle)]
@@ -79,21 +122,43 @@ unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut Handle, device: c_int) -> u32 {
-    LIVE.fetch_add(1, Relaxed);
-    unsafe { *context = (CONTEXT + (device - DEVICE) as usize) as Handle };
+unsafe extern "C" fn cuDevicePrimaryCtxRetain(to: *mut Handle, device: c_int) -> u32 {
+    RETAINED.lock().unwrap().push(context(device));
+    unsafe { *to = context(device) as Handle };
     0
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDevicePrimaryCtxRelease_v2(_: c_int) -> u32 {
-    LIVE.fetch_sub(1, Relaxed);
+extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> u32 {
+    let (context, mut retained) = (context(device), RETAINED.lock().unwrap());
+    let at = retained.iter().position(|&one| one == context).expect("it was retained");
+    retained.remove(at);
+    let outlives = |&(_, of): &(u64, usize)| of == context && !retained.contains(&context);
+    assert!(!MADE.lock().unwrap().iter().any(outlives), "what lies in a context outlives it");
     0
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetCurrent(context: Handle) -> u32 {
-    CURRENT.store(context as usize as u32, Relaxed);
+    ENTERED.with_borrow_mut(|entered| {
+        entered.pop();
+        entered.push(context as usize);
+    });
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxPushCurrent_v2(context: Handle) -> u32 {
+    ENTERED.with_borrow_mut(|entered| entered.push(context as usize));
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuCtxPopCurrent_v2(context: *mut Handle) -> u32 {
+    match ENTERED.with_borrow_mut(Vec::pop) {
+        Some(popped) => unsafe { *context = popped as Handle },
+        None => return 201,
+    }
     0
 }
 
@@ -118,16 +183,13 @@ unsafe extern "C" fn cuModuleLoadDataEx(
         unsafe { log.copy_from(c"ptxas fatal: no version".as_ptr(), 24) };
         return 218;
     }
-    LIVE.fetch_add(1, Relaxed);
     unsafe { *module = MODULE as Handle };
-    status()
+    make(MODULE as u64)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleUnload(module: Handle) -> u32 {
-    assert_eq!(module as usize, MODULE);
-    LIVE.fetch_sub(1, Relaxed);
-    0
+    take(module as u64)
 }
 
 #[unsafe(no_mangle)]
@@ -140,6 +202,7 @@ unsafe extern "C" fn cuModuleGetFunction(
     let found = match unsafe { CStr::from_ptr(name) }.to_str() {
         Ok("add") => ADD,
         Ok("fail") => FAIL,
+        Ok("extents") => EXTENTS,
         _ => return 500,
     };
     unsafe { *function = found as Handle };
@@ -183,6 +246,11 @@ unsafe extern "C" fn cuLaunchKernel(
             }
         },
         ADD => return 1,
+        EXTENTS => unsafe {
+            let to: *mut u32 = **parameters.cast::<*const *mut u32>();
+            let extents = [grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes];
+            to.copy_from(extents.as_ptr(), extents.len());
+        },
         FAIL => FAILED.store(700, Relaxed),
         // A call that only looks whether its last argument arrives.
         _ => unsafe { *extra = 7 },
@@ -198,17 +266,16 @@ unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32 {
     if bytes > 1 << 40 {
         return 2;
     }
-    LIVE.fetch_add(1, Relaxed);
     let memory = vec![0xffu8; bytes + 16].leak();
     let start = memory.as_mut_ptr().align_offset(16);
-    unsafe { *address = memory.as_mut_ptr().add(start) as u64 };
-    status()
+    let start = unsafe { memory.as_mut_ptr().add(start) } as u64;
+    unsafe { *address = start };
+    make(start)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemFree_v2(_: u64) -> u32 {
-    LIVE.fetch_sub(1, Relaxed);
-    status()
+extern "C" fn cuMemFree_v2(address: u64) -> u32 {
+    take(address)
 }
 
 #[unsafe(no_mangle)]
@@ -233,16 +300,15 @@ unsafe extern "C" fn cuMemsetD8_v2(to: u64, byte: u8, count: usize) -> u32 {
 #[cfg(not(own_events))]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuEventCreate(event: *mut Handle, _flags: u32) -> u32 {
-    LIVE.fetch_add(1, Relaxed);
-    unsafe { *event = EVENTS.fetch_add(1, Relaxed) as usize as Handle };
-    status()
+    let number = EVENTS.fetch_add(1, Relaxed);
+    unsafe { *event = number as usize as Handle };
+    make(number.into())
 }
 
 #[cfg(not(own_events))]
 #[unsafe(no_mangle)]
-extern "C" fn cuEventDestroy_v2(_event: Handle) -> u32 {
-    LIVE.fetch_sub(1, Relaxed);
-    status()
+extern "C" fn cuEventDestroy_v2(event: Handle) -> u32 {
+    take(event as u64)
 }
 
 #[cfg(not(own_events))]
@@ -269,7 +335,7 @@ unsafe extern "C" fn cuEventElapsedTime(
 /// How much is not given back; the driver has no such function.
 #[unsafe(no_mangle)]
 extern "C" fn standInLive() -> u32 {
-    LIVE.load(Relaxed)
+    (MADE.lock().unwrap().len() + RETAINED.lock().unwrap().len()) as u32
 }
 
 /// The last name of `cust_raw`.

@@ -7,7 +7,7 @@
 #[path = "driver.rs"]
 mod driver;
 
-use driver::{CURRENT, LIVE, status};
+use driver::{current, make, status, take};
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -38,12 +38,9 @@ unsafe extern "C" fn standInCalls(to: *mut u8, most: usize) -> usize {
 }
 
 fn new(to: *mut Handle) -> u32 {
-    let status = status();
-    if status == 0 {
-        LIVE.fetch_add(1, Relaxed);
-        unsafe { *to = NEXT_HANDLE.fetch_add(1, Relaxed) as usize as Handle };
-    }
-    status
+    let handle = NEXT_HANDLE.fetch_add(1, Relaxed);
+    unsafe { *to = handle as usize as Handle };
+    make(handle.into())
 }
 
 #[unsafe(no_mangle)]
@@ -54,7 +51,7 @@ extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int)
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetCurrent(context: *mut Handle) -> u32 {
-    unsafe { *context = CURRENT.load(Relaxed) as usize as Handle };
+    unsafe { *context = current() as Handle };
     0
 }
 
@@ -72,9 +69,8 @@ extern "C" fn cuStreamCreateWithPriority(stream: *mut Handle, flags: u32, priori
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamDestroy_v2(_: Handle) -> u32 {
-    LIVE.fetch_sub(1, Relaxed);
-    0
+extern "C" fn cuStreamDestroy_v2(stream: Handle) -> u32 {
+    take(stream as u64)
 }
 
 #[unsafe(no_mangle)]
@@ -85,9 +81,8 @@ extern "C" fn cuEventCreate(event: *mut Handle, flags: u32) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventDestroy_v2(_: Handle) -> u32 {
-    LIVE.fetch_sub(1, Relaxed);
-    0
+extern "C" fn cuEventDestroy_v2(event: Handle) -> u32 {
+    take(event as u64)
 }
 
 #[unsafe(no_mangle)]

@@ -2,15 +2,15 @@
 //! A lane that executes PTX: its accesses are those of the block's memories, with all their checks.
 
 use super::instructions;
-use crate::atomics::{Ordering, Word};
 use crate::block::Block;
 use crate::clock::{Agent, Clock, forget};
 use crate::config::LANES;
-use crate::fault::{Access as Doing, FaultKind, aligned};
+use crate::fault::{Access as Doing, FaultKind};
 use crate::lane::{give_way, with};
 use crate::shadow::Event;
 use crate::source::SourceLine;
-use ptx_sim::{Access, Machine, MemoryOrder, SHARED, Space, Special, space_of};
+use crate::strong::{Strength, Word};
+use ptx_sim::{Access, Machine, MemoryOrder, SHARED, Scope, Space, Special, space_of};
 
 use std::ops::Range;
 
@@ -63,31 +63,18 @@ fn place(access: Access, address: u64) -> Word {
     }
 }
 
-/// Refuses an address that is not a multiple of the bytes that are accessed together.
-fn check_alignment(block: &Block<'_>, at: Word, bytes: usize) -> Result<(), FaultKind> {
-    let bytes = bytes as u32;
-    match at {
-        Word::Shared(at) => aligned("the shared address of an access", at.into(), bytes),
-        Word::Global(at) => block.memory.aligned("the address of an access", at, bytes),
-    }
-}
-
-fn acquires(order: MemoryOrder) -> bool {
-    matches!(order, MemoryOrder::Acquire | MemoryOrder::AcquireRelease)
-}
-
-fn releases(order: MemoryOrder) -> bool {
-    matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease)
-}
-
-/// The present event of a thread in a mode of access.
+/// The present event of a thread's ordinary access.
 fn event(block: &Block<'_>, thread: usize, access: Access) -> Event {
     let event = block.event(thread);
     match access.is_constant {
         // An agent that nobody ever hears of.
         true => Event { agent: Agent::MAX, epoch: 1, ..event },
-        false => Event { is_atomic: access.order != MemoryOrder::Weak, ..event },
+        false => event,
     }
+}
+
+fn strength(access: Access) -> Strength {
+    Strength { order: access.order, scope: access.scope }
 }
 
 impl Machine for Lane<'_> {
@@ -103,7 +90,10 @@ impl Machine for Lane<'_> {
     fn load(&mut self, access: Access, address: u64, to: &mut [u8]) -> Result<(), LaneEnded> {
         let at = place(access, address);
         with(|block, thread| {
-            check_alignment(block, at, to.len())?;
+            if access.order != MemoryOrder::Weak {
+                return block.atomic_load(thread, at, to, strength(access));
+            }
+            block.check_alignment(at, to.len())?;
             let event = event(block, thread, access);
             let knows_nothing = Clock::default();
             let clock = match access.is_constant {
@@ -112,18 +102,12 @@ impl Machine for Lane<'_> {
                 false => &block.threads[thread].clock,
             };
             match at {
-                Word::Shared(at) => block.shared.read_into(at, to, event, clock)?,
-                Word::Global(at) => block.memory.load(at, to, event, clock)?,
+                Word::Shared(at) => block.shared.read_into(at, to, event, clock),
+                Word::Global(at) => {
+                    block.memory.load(at, to, event, clock)?;
+                    block.check_previous(thread, at, to.len(), Doing::Read)
+                }
             }
-            if let Word::Global(at) = at {
-                block.check_previous(thread, at, to.len(), Doing::Read)?;
-            }
-            if access.order != MemoryOrder::Weak {
-                let acquires = acquires(access.order);
-                let order = Ordering { acquires, releases: false, reads: true, writes: false };
-                block.order(thread, at, order);
-            }
-            Ok(())
         });
         if access.lets_others {
             give_way();
@@ -134,34 +118,23 @@ impl Machine for Lane<'_> {
     fn store(&mut self, access: Access, address: u64, from: &[u8]) -> Result<(), LaneEnded> {
         let at = place(access, address);
         with(|block, thread| {
-            check_alignment(block, at, from.len())?;
-            let (event, bytes) = (event(block, thread, access), from.len());
-            if let Word::Global(at) = at {
-                block.check_previous(thread, at, bytes, Doing::Write)?;
+            if access.order != MemoryOrder::Weak {
+                return block.atomic_store(thread, at, from, strength(access));
             }
+            block.check_alignment(at, from.len())?;
+            let (event, bytes) = (event(block, thread, access), from.len());
             let clock = &block.threads[thread].clock;
-            let is_atomic = access.order != MemoryOrder::Weak;
             match at {
-                Word::Shared(at) if is_atomic => {
-                    block.shared.reserve_atomic(at, bytes as u32, event, clock)?;
-                    block.shared.fill(at, from);
-                }
                 Word::Shared(at) => {
                     block.shared.write(at, from, event, clock)?;
                     forget(&mut block.words, at..at + bytes as u32);
+                    Ok(())
                 }
-                Word::Global(at) if is_atomic => {
-                    block.memory.update(at, bytes, false, event, clock)?;
-                    block.memory.fill(at, from);
+                Word::Global(at) => {
+                    block.check_previous(thread, at, bytes, Doing::Write)?;
+                    block.memory.store(at, from, event, &block.threads[thread].clock)
                 }
-                Word::Global(at) => block.memory.store(at, from, event, clock)?,
             }
-            if is_atomic {
-                let releases = releases(access.order);
-                let order = Ordering { acquires: false, releases, reads: false, writes: true };
-                block.order(thread, at, order);
-            }
-            Ok(())
         });
         Ok(())
     }
@@ -173,39 +146,17 @@ impl Machine for Lane<'_> {
         bytes: usize,
         new: &dyn Fn(u64) -> Option<u64>,
     ) -> Result<u64, LaneEnded> {
-        let at = place(access, address);
-        let before = with(|block, thread| {
-            check_alignment(block, at, bytes)?;
-            let event = event(block, thread, access);
-            if let Word::Global(at) = at {
-                block.check_previous(thread, at, bytes, Doing::Write)?;
-            }
-            let clock = &block.threads[thread].clock;
-            let before = match at {
-                Word::Shared(at) => block.shared.update(at, bytes as u32, event, clock)?,
-                Word::Global(at) => block.memory.update(at, bytes, true, event, clock)?,
-            };
-            let new = new(before);
-            if let Some(new) = new.map(u64::to_le_bytes) {
-                match at {
-                    Word::Shared(at) => block.shared.fill(at, &new[..bytes]),
-                    Word::Global(at) => block.memory.fill(at, &new[..bytes]),
-                }
-            }
-            let (acquires, releases) = (acquires(access.order), releases(access.order));
-            let order = Ordering { acquires, releases, reads: true, writes: new.is_some() };
-            block.order(thread, at, order);
-            Ok(before)
-        });
+        let (at, strength) = (place(access, address), strength(access));
+        let before = with(|block, thread| block.atomic_update(thread, at, bytes, strength, new));
         if access.lets_others {
             give_way();
         }
         Ok(before)
     }
 
-    fn fence(&mut self, order: MemoryOrder) -> Result<(), LaneEnded> {
+    fn fence(&mut self, order: MemoryOrder, scope: Scope) -> Result<(), LaneEnded> {
         with(|block, thread| {
-            block.fence(thread, acquires(order), releases(order));
+            block.fence(thread, Strength { order, scope });
             Ok(())
         });
         Ok(())
@@ -266,7 +217,20 @@ impl Machine for Lane<'_> {
     }
 
     fn unknown(&mut self, instruction: &str) -> LaneEnded {
-        fail(FaultKind::UnknownInstruction(instruction.to_owned()))
+        let text = instruction.to_owned();
+        let of_clusters = [
+            "mapa",
+            "getctarank",
+            "barrier.cluster",
+            "multicast::cluster",
+            "%cluster",
+            "%ncluster",
+        ];
+        let is_of_cluster = of_clusters.iter().any(|part| text.contains(part));
+        fail(match is_of_cluster {
+            true => FaultKind::Cluster(text),
+            false => FaultKind::UnknownInstruction(text),
+        })
     }
 
     fn trap(&mut self) -> LaneEnded {

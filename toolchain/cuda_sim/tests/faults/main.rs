@@ -67,6 +67,7 @@ mod memory;
 mod order;
 mod products;
 mod proxies;
+mod scopes;
 mod unseen;
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::{LOCAL, Thread, space_of};
 use crate::machine::Machine;
-use crate::module::{Access, Address, MemoryOrder, Op, Slot, Space};
+use crate::module::{Access, Address, MemoryOrder, Op, Scope, Slot, Space};
 use crate::scalar::{updated, word};
 use crate::types::truncated;
 
@@ -118,6 +118,7 @@ impl Thread<'_> {
         let access = Access {
             space: Space::Generic,
             order: MemoryOrder::Weak,
+            scope: Scope::Device,
             is_constant: false,
             lets_others: false,
             element: 1,
