@@ -62,7 +62,11 @@ fn what_was_measured_stands_beside_what_was_predicted() {
     let roles = row(&report, "roles", "| 1 | EBISU");
     assert_eq!(roles[6], "1,049, t = 3, `temporal2d_f64_mirrored1_t3`");
     assert_eq!(roles[7], "1,049, t = 8, `temporal2d_f64_mirrored1_t8`");
-    assert!(report.page.contains("Of 1 places, the units measured to be the fastest are those predicted at 1;"));
+    assert!(
+        report.page.contains(
+            "Of 1 places, the units measured to be the fastest are those predicted at 1;"
+        )
+    );
     let best = row(&report, "depths", "| box2d1r |");
     let fastest = "CUDA cores 1,049, t = 8; dense 1,049, t = 3";
     assert_eq!(&best[1..], ["10240×10240", fastest, "", ""]);

@@ -206,11 +206,13 @@ pub fn depths(measurements: &Measurements) -> String {
             if let Some(first) = beside.first() {
                 extents = grid(first.grid);
             }
-            let best =
-                Unit::ALL.map(|unit| fastest(beside.iter().copied().filter(|one| one.unit == unit)));
+            let best = Unit::ALL
+                .map(|unit| fastest(beside.iter().copied().filter(|one| one.unit == unit)));
             let mut best: Vec<&Measured> = best.into_iter().flatten().collect();
             best.sort_by(|one, other| other.speed.total_cmp(&one.speed));
-            let cell = |one: &&Measured| format!("{} {}, {}", name(one.unit), count(one.speed), depth(one));
+            let cell = |one: &&Measured| {
+                format!("{} {}, {}", name(one.unit), count(one.speed), depth(one))
+            };
             best.iter().map(cell).collect::<Vec<String>>().join("; ")
         });
         text += &line([stencil.to_owned(), extents].into_iter().chain(cells));

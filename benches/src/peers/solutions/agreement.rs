@@ -122,9 +122,7 @@ impl Agreement {
                 (list(&self.orders(), |order| format!("{order:.2}")), format!("order {least}"))
             }
         };
-        format!(
-            "| {problem} | {peer} | {quantity} | {grids} | {apart} | {orders} | {demand} |"
-        )
+        format!("| {problem} | {peer} | {quantity} | {grids} | {apart} | {orders} | {demand} |")
     }
 }
 
