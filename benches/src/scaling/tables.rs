@@ -43,38 +43,23 @@ fn percent(part: f64) -> String {
     format!("{:.1}%", 100.0 * part)
 }
 
-/// What was measured, beside what was predicted.
+/// How what was measured stands to what was predicted.
 pub fn measured(compared: &[(&Measured, Prediction)]) -> String {
-    if compared.is_empty() {
+    let ratio = |(of, prediction): &(&Measured, Prediction)| {
+        of.seconds_per_step / prediction.way().times.seconds_per_step
+    };
+    let ratios: Vec<f64> = compared.iter().map(ratio).collect();
+    let Some(least) = ratios.iter().copied().reduce(f64::min) else {
         return "Nothing was measured yet.\n".to_owned();
-    }
-    let heads = [
-        "stencil",
-        "size",
-        "type",
-        "scaling",
-        "GPUs",
-        "µs a step, measured",
-        "predicted",
-        "ratio",
-        "commit",
-    ];
-    let mut text = line(heads.map(String::from).into_iter()) + &rule(heads.len());
-    for (of, prediction) in compared {
-        let predicted = prediction.way().times.seconds_per_step;
-        let Measured { stencil, size, dtype, gpus, mode, seconds_per_step, commit } = of;
-        let cells = [
-            stencil.clone(),
-            size.to_string(),
-            dtype.to_string(),
-            mode.to_string(),
-            gpus.to_string(),
-            format!("{:.2}", 1e6 * seconds_per_step),
-            format!("{:.2}", 1e6 * predicted),
-            format!("{:.2}", seconds_per_step / predicted),
-            commit.clone(),
-        ];
-        text += &line(cells.into_iter());
-    }
-    text
+    };
+    let most = ratios.iter().copied().fold(least, f64::max);
+    let gpus = compared.iter().map(|(of, _)| of.gpus).max().unwrap_or_default();
+    let mut commits: Vec<&str> = compared.iter().map(|(of, _)| of.commit.as_str()).collect();
+    commits.dedup();
+    format!(
+        "Of {} runs on 1 to {gpus} GPUs (commits {}) the measured time of a step is {least:.2} to {most:.2} of the \
+         predicted one.\n",
+        ratios.len(),
+        commits.join(", "),
+    )
 }

@@ -16,7 +16,7 @@ const HELP: &str = "\
 Examples:
   host adjoint wave.toml
   host adjoint wave.toml --by c,damping --write back.toml
-  host run back.toml                  derivatives by fields and by records are 0 until you write them there
+  host run back.toml             derivatives by fields and records are 0 until you write them there
 
 Exit codes: 0 done, 2 bad input, 5 a file could not be read or written.";
 

@@ -17,8 +17,8 @@ use problem::memory::{self, Bytes};
 const CODES: &str = "\
 Every line starts with ok or missing. Below what is missing stands what to do.
 
-Exit codes: 0, also if something is missing; with --measure: 3 no GPU, driver or GPU kernels, 5 the file
-could not be written.";
+Exit codes: 0, also if something is missing; with --measure: 3 no GPU, driver or GPU kernels, 5 the
+file could not be written.";
 
 /// What to look at
 #[derive(Args, Debug)]

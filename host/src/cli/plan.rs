@@ -47,11 +47,11 @@ Examples:
   host plan heat-3d --size 1024 --dtype f32 --gpus 512 --weak --network ours.toml
   host plan wave.toml --size 4096
 
-A' is the stencil as a matrix. A'' is A' with its columns in another order, and columns of zeros, so that
-sparse tensor cores can multiply it.
+A' is the stencil as a matrix. A'' is A' with its columns in another order, and columns of zeros, so
+that sparse tensor cores can multiply it.
 
-Exit codes: 0 done, 2 bad input, 3 no GPU, driver or GPU kernels (--machine this with --all, --text or
---png), 5 a file could not be read or written.";
+Exit codes: 0 done, 2 bad input, 3 no GPU, driver or GPU kernels (--machine this with --all, --text
+or --png), 5 a file could not be read or written.";
 
 /// Which engine and kernel is fastest, and what the transformation does to a stencil.
 #[derive(Args, Debug)]

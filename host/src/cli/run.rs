@@ -47,8 +47,8 @@ Examples:
   host run heat-2d --size 512 --steps 1e4 --start gauss --every 100 --output heat.png
   host run heat-2d --size 4096 --steps 1e7 --checkpoint heat.state --output last.npy
 
-The result is written before its speed is measured. It is kept if the program is interrupted while it
-verifies or measures. A result that fails the verification is removed.
+The result is written before its speed is measured. It is kept if the program is interrupted while
+it verifies or measures. A result that fails the verification is removed.
 
 A .toml file such as mine.toml holds stencils, each under its name, in one of two forms:
   [smooth]
@@ -57,10 +57,10 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
   offsets = [[0, -1], [0, 0]]
   weights = [0.25, 0.75]
 
-A .toml file as NAME is a command line if it has a key stencil or weights. Its keys are options without
-their dashes; options on the command line replace them. --print-toml prints such a file. Any other .toml
-file as NAME is a system of fields (docs/reference/system-files.md; `host example --list` names some).
-docs/reference/command-line.md lists which options are for systems.
+A .toml file as NAME is a command line if it has a key stencil or weights. Its keys are options
+without their dashes; options on the command line replace them. --print-toml prints such a file.
+Any other .toml file as NAME is a system of fields: docs/reference/system-files.md describes it,
+`host example --list` names some, docs/reference/command-line.md lists the options for systems.
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or

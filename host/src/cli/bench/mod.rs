@@ -28,15 +28,15 @@ Examples:
   host bench --quick                               small grids, in a minute without a GPU
   host bench --stencil box2d1r,star2d1r --dtype f16 --json today.json
   host bench --stencil gray-scott,layered-wave     systems of fields
-  host bench --engines all --stencil box2d1r    each engine's best, side by side
-  host bench box2d3r --ablation --dtype tf32       CUDA cores, dense and sparse tensor cores, one by one
+  host bench --engines all --stencil box2d1r       each engine's best, side by side
+  host bench box2d3r --ablation --dtype tf32       CUDA cores, dense and sparse tensor cores
   host bench --compare yesterday.json              the same measurements again, side by side
   host bench --compare yesterday.json --with today.json --threshold 10%
-  host bench --from today.json --chart today.svg --chart today.png      a picture of what was measured
+  host bench --from today.json --chart today.svg --chart today.png
 
-Every result is compared with the f64 reference; a wrong result has no speed. What no engine supports
-is listed with the reason. The files of --json, --csv and --chart are replaced after each measurement.
-After Ctrl-C they hold what was measured, and the JSON says \"complete\": false.
+Every result is compared with the f64 reference; a wrong result has no speed. What no engine
+supports is listed with the reason. The files of --json, --csv and --chart are replaced after each
+measurement. After Ctrl-C they hold what was measured, and the JSON says \"complete\": false.
 
 Exit codes: 0 done, 1 a result failed to verify or, with --compare, a measurement is slower by more
 than the threshold or no longer supported, 2 bad input, 3 no GPU, driver or GPU kernels, 5 a file
