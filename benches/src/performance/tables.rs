@@ -116,8 +116,9 @@ pub fn peers(peers: &Peers, records: &Records) -> String {
         is_same_gpu.then(|| format!("{}; ", count(own.gstencils_per_s)))
     };
     let cell = |peer: &Peer| {
-        let Peer { system, gstencils_per_s, .. } = peer;
-        format!("{}{system} {}", own(peer).unwrap_or_default(), count(*gstencils_per_s))
+        let Peer { system, gstencils_per_s, fuse, .. } = peer;
+        let own = own(peer).unwrap_or_default();
+        format!("{own}{system} {} ({fuse})", count(*gstencils_per_s))
     };
     let mut types: Vec<Dtype> = peers.measured.iter().map(Peer::dtype).collect();
     types.dedup();
