@@ -107,7 +107,7 @@ struct Which {
     /// and --json work
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Name of a stencil, as NAME
+    /// Name of a stencil, given as an option instead of NAME
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     stencil: Option<String>,
     /// File with weights of your own: a .npy array of 1 to 3 axes with odd extents, or a .toml file with a table

@@ -19,7 +19,7 @@ pub struct StencilArgs {
     /// that file. Of `host run` and `host plan` also the .toml file of a system of fields
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Name of a stencil, as NAME
+    /// Name of a stencil, given as an option instead of NAME
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     stencil: Option<String>,
     /// File with weights of your own: a .npy array of 1 to 3 axes with odd extents and the centre in the middle, so
