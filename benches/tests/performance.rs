@@ -76,7 +76,6 @@ fn the_page_and_its_chart_show_what_records_hold() {
         "| NVIDIA H200, CUDA 13.0, sm_90 kernels | 1.2.3 | c0ffee1 | 2026-11-22 |",
         "moved 4,000 to 4,000 GB/s",
         "| box2d1r | 10240×10240 | 48 | 6,543 3×4 (0.50; 1e-4) |  |  |  |  |",
-        "| box2d1r | 10240×10240 | f16 | auto | **5,000** (4,321) | **5,000** (4,321) |",
     ] {
         assert!(report.page.contains(text), "no '{text}' in\n{}", report.page);
     }
@@ -132,7 +131,7 @@ fn a_page_without_its_markers_is_refused() {
         assert!(error.contains(PAGE) && error.contains(text), "no '{text}' in '{error}'");
     };
     fails("<!-- results:", "", "it has no `<!-- results: FILE.json -->`: add one");
-    fails("<!-- generated: peers -->", "", "it has 3 sections");
+    fails("<!-- generated: peers -->", "", "it has 2 sections");
     let lost = "no `<!-- generated: speeds -->` with `<!-- end of speeds -->` after it: add them";
     fails("<!-- end of speeds -->", "", lost);
     fails("<!-- generated: speeds -->", "<!-- generated: speed -->", lost);

@@ -73,7 +73,7 @@ pub(super) fn nth_device(number: usize) -> Result<Device, Error> {
     match count {
         0 => Err(lists("no device")),
         _ if number >= count => {
-            Err(lists(&format!("{count} devices, and there is none of number {number}")))
+            Err(lists(&format!("{count} devices; there is no number {number}")))
         }
         _ => Device::nth(number as u32).map_err(failed(&format!("open device {number}"))),
     }

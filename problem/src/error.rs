@@ -271,7 +271,7 @@ pub enum Error {
     },
 
     /// Something that has no gradient.
-    #[error("there is no gradient: {reason}")]
+    #[error("no gradient: {reason}")]
     Gradient {
         /// What it is, and what to do instead, if anything.
         reason: String,
@@ -386,7 +386,7 @@ pub enum Error {
     },
 
     /// A time step that follows from the values, and cannot be taken.
-    #[error("after {step} steps the next one would be {value} long")]
+    #[error("after step {step} the next step would have the length {value}")]
     TimeStep {
         /// What it would be.
         value: f64,

@@ -117,14 +117,14 @@ fn of_plain(error: &Error) -> &'static str {
              sum to at most 1"
         }
         Error::TimeStep { .. } => {
-            "the length of a step follows from the values by the key 'dt' of [time]: look at what it divides by, and whether values grow"
+            "the key 'dt' of [time] makes the step length from the values: check what it divides by, and whether values grow"
         }
         Error::FieldOverflow { .. } => {
             "take a smaller dt, fewer steps, or a wider dtype in the system's file"
         }
         Error::Read { .. } => "check the path and its permissions",
         Error::Stopped { during: InterruptedWork::Verifying } => {
-            "the result is complete, but nobody checked it; verify=\"sample\" takes about a second, \"off\" none"
+            "the result is complete, but it was not verified; verify=\"sample\" takes about a second, \"off\" none"
         }
         Error::Stopped { .. } => "the simulation may go on from the steps that are done",
         other => of_kind(other.kind()),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Stencil computations on sparse tensor cores and CPUs.
+"""Stencils and systems of equations, computed on GPUs and CPUs.
 
     >>> import numpy as np, stencil
     >>> u = np.zeros((480, 640), np.float32)
@@ -20,19 +20,19 @@ u
 boundary
     what lies around the array: "zero", "periodic", "reflect", "symmetric", "edge", "constant=3.5", "flux=0.5" (the
     last point and 0.5 more with each point outwards), or per axis or side, as in "x:periodic,y-:constant=1,y+:reflect", or a dict of
-    these: {"x": "periodic", "y-": "constant=1", "y+": "reflect"}. x is the last axis, - its start. Sides that nothing
-    is said of are zero.
+    these: {"x": "periodic", "y-": "constant=1", "y+": "reflect"}. x is the last axis, - its start. Sides that are
+    not named are zero.
 dtype
-    how values are stored between steps, by default as they are given: "f16", "bf16", "tf32", "f32", "f64", or a type
-    of numpy.
+    the type in which values are stored between steps: "f16", "bf16", "tf32", "f32", "f64", or a type of numpy; by
+    default that of the array.
 engine
     "auto" (the fastest that can compute this here), "cpu", "sparse", "dense", "cuda", "fft" or "emulate".
 kernel, fuse, chain, jump
-    as the options of the program `host` of these names: the kernels' family, and how many steps are one sum, stay in
-    fast memory, or are taken by a Fourier transform; by default what is fastest.
+    as the options of the program `host`: the family of kernels; how many steps are computed as one sum; how many such
+    sums stay in fast memory; how many steps a Fourier transform takes. By default what is predicted to be fastest.
 
-What goes wrong raises a subclass of `stencil.Error` with `kind`, `facts` and `help`; an argument of a type that it cannot
-have raises `TypeError`. While steps are taken other threads of Python run, and Ctrl-C ends them.
+Errors are subclasses of `stencil.Error` with `kind`, `facts` and `help`; an argument of a wrong type raises `TypeError`.
+While steps are taken other threads of Python run, and Ctrl-C ends the steps.
 """
 
 from . import _stencil, ndimage
@@ -94,19 +94,18 @@ def run(
     jump=None,
     verify="off",
 ):
-    """Takes `steps` time steps from the array `u`, and returns the array that they lead to.
+    """Takes `steps` time steps from the array `u`, and returns the array after them.
 
     `weights` has as many axes as `u`, 1 to 3, and odd extents. A step computes
     `out[y, x] = sum of weights[j, i] * u[y + j - r, x + i - r]`, where `r` is the radius. There are no units: the
-    weights have the spacing and the time step in them. `u` is not changed, and no other thread may write to it while this
-    computes: it may be read where it lies. What is returned has its shape, and values of
-    `dtype`, or else of the type of `u` (of whole numbers float32 or float64). `steps` may be 0.
+    weights have the spacing and the time step in them. `u` is not changed, and no other thread may write to it meanwhile. The result has
+    the shape of `u` and the type `dtype`, by default that of `u` (for whole numbers float32 or float64). `steps` may be 0.
 
-    Of an array of numpy that is one of numpy; of one in the memory of the GPU a `DeviceArray`, which
+    For an array of numpy the result is an array of numpy. For one in the memory of the GPU it is a `DeviceArray`, which
     `torch.from_dlpack` and `cupy.from_dlpack` take over without a copy.
 
     With `verify="full"` or `"sample"` the result is compared with the plain stencil in f64, and a difference that
-    rounding does not explain raises `WrongError`; by default, `"off"`, it is not. The other arguments are those of
+    rounding does not explain raises `WrongError`; with `"off"`, the default, nothing is compared. The other arguments are those of
     `help(stencil)`.
 
     Raises `InputError` (a `ValueError`) for shapes, names and numbers that make no sense, `NotFiniteError` with the
@@ -138,7 +137,7 @@ def plan(
     chain=None,
     jump=None,
 ):
-    """Every way to compute a job, the fastest first, and why the others are none.
+    """Ranks all ways to compute a job, the fastest first, and says why the others cannot compute it.
 
     `shape` has the extents of the array, slowest axis first; an int is that of a single axis. `machine` is "this",
     "h200", "h100" or "a100". The other arguments are those of `run` and of `help(stencil)`. Nothing is computed.

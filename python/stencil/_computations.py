@@ -36,14 +36,14 @@ class _Computation:
     __slots__ = ()
 
     def step(self, steps=1, *, progress=False):
-        """Takes so many time steps, at least 0.
+        """Takes this many time steps, 0 or more.
 
-        Ctrl-C ends them within about a tenth of a second; `steps` says how many were done, and more can be taken. With
-        `progress=True` a line of the terminal, or a bar in a notebook, shows how far they have come; a function is called
-        as `progress(done, steps)`.
+        Ctrl-C ends them within about a tenth of a second; the attribute `steps` then says how many were done, and more can
+        be taken. With `progress=True` a line of the terminal, or a bar in a notebook, shows how far the steps are; a
+        function is called as `progress(done, steps)`.
 
-        It ends early at the time `until` of a system in which the length of a step follows from values. Raises
-        `NotFiniteError` with the step for values that become infinite or not a number; looked for now and then.
+        If the step length of a system follows from values, the steps end early at its time `until`. Raises
+        `NotFiniteError`, with the step, if values become infinite or not a number; they are checked now and then.
 
             >>> import numpy as np, stencil
             >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
@@ -64,8 +64,8 @@ class _Computation:
     def observe(self, steps, every, *, last=False, progress=False):
         """A loop that takes `steps` steps, and gives the simulation whenever the number of all steps is a multiple of `every`.
 
-        With `last=True` also after the last step, if that is no multiple. `progress` is that of `step`, of all the steps. It
-        ends early where `step` does.
+        With `last=True` it also gives the simulation after the last step. `progress` is that of `step`, for all steps of
+        the loop. The loop ends early where `step` does.
 
             >>> import numpy as np, stencil
             >>> rod = stencil.Simulation(np.array([0.25, 0.5, 0.25]), np.array([0.0, 0, 16, 0, 0]))
@@ -156,7 +156,7 @@ class _Computation:
         return self[fields[0]].__array__(dtype, copy)
 
     def checkpoint(self, path):
-        """Keeps all that is needed to go on in a file, which is in its place as soon as it is whole.
+        """Writes all that is needed to go on into a file. The file replaces an older one when it is complete.
 
         Raises `FileError`, or `NotFiniteError` where a value is not finite.
 
@@ -176,8 +176,8 @@ class _Computation:
     def resume(self, path):
         """Goes on from a file of `checkpoint`, or of the option `--checkpoint` of the program `host`.
 
-        Raises `InputError` if it is one of something else, or damaged: of other weights, another shape, type or boundary, or
-        another system (with its parameters and what it starts with).
+        Raises `InputError` if the file is damaged, or of another problem: other weights, shape, type or boundary, or another
+        system (its parameters and start values included).
 
             >>> import numpy as np, stencil, tempfile, os
             >>> rod = stencil.Simulation("star1d1r", np.ones(8), engine="cpu")
@@ -196,10 +196,11 @@ class _Computation:
 
         The end of `path` says the format: `.npy`, `.png`, `.vti` and `.pvti` for ParaView, `.nc` (NetCDF). `{field}` stands
         for the name of a field, `{step}` or with zeros `{step:06}` for the steps that are done. `fields` names those that
-        are written, `stride` writes one point of so many along each axis, `slice` such as "z=4" that place of an axis.
-        `colours` and `range` are of pictures: "magma", "blue-red" and others; "0:1", "auto".
+        are written, `stride=4` writes every fourth point along each axis, `slice="z=4"` one slice of a 3D array.
+        For pictures `colours` is the colour map ("magma", "blue-red" and others), `range` the values of the first and the
+        last colour ("0:1", "auto").
 
-        Raises `InputError` for what cannot be written so, and `FileError`.
+        Raises `InputError` if this cannot be written, and `FileError`.
 
             >>> import numpy as np, stencil, tempfile, os
             >>> plate = stencil.Simulation("heat-2d", np.ones((32, 32)), engine="cpu")
@@ -229,7 +230,7 @@ class _Computation:
         return _shown.picture(self, self.fields[0] if field is None else field, **options)
 
     def copy(self):
-        """A computation like this one, which goes on by itself: with the same values after the same steps.
+        """A copy of this computation that goes on independently, from the same values and the same step.
 
         Values go by way of this machine's memory. `copy.copy`, `copy.deepcopy` and `pickle` do the same; the engine of a copy is
         chosen anew where "auto" was asked for.
@@ -253,10 +254,9 @@ class _Computation:
     def to_xarray(self):
         """The fields as an `xarray.Dataset`, with coordinates from the spacing (of a `Simulation` 1), `step` and `time`.
 
-        Needs the package `xarray`, of which this one does not depend. What receivers recorded is `records`, over
-        `record_time` and `receiver`; rows of totals (`totals_every`) are `total_NAME` over `total_time`. The axes keep their
-        names, and then fields do: whatever else is called the same has a `_` after its name, a field `x` is `x_`. Raises
-        `ImportError` without `xarray`.
+        What receivers recorded is `records`, over `record_time` and `receiver`; rows of totals (`totals_every`) are
+        `total_NAME` over `total_time`. If a field has the name of an axis, it gets a `_` after its name: `x_`. Raises
+        `ImportError` if the package `xarray` is missing.
 
             >>> import stencil
             >>> spots = stencil.System("gray-scott", size=(32, 48), spacing=0.5, engine="cpu")
@@ -301,7 +301,7 @@ class Simulation(_Computation, _stencil.Simulation):
     """A stencil on an array, as many steps at a time as you like.
 
     The array is copied to where it is computed, and may change or go afterwards. The arguments are those of `run` and of
-    `help(stencil)`; `portions` says how many steps will be asked for at a time, about: it decides what is fastest.
+    `help(stencil)`; `portions` is about how many steps you will take at a time; which engine is fastest depends on it.
 
     `step(steps=1)` takes steps; `observe(steps, every)` is a loop that takes them, and looks every so many. `field()` is
     the array as it is now, of numpy; `field(device="cuda")` is a `DeviceArray`, a copy in the memory of the GPU for torch,
@@ -594,8 +594,8 @@ class System(_Computation, _stencil.System):
             yield number
 
     def series(self):
-        """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total; a total of
-        such a name has a `_` after it.
+        """The rows of totals, every `totals_every` steps: an array with fields `step`, `time` and one for each total. A total
+        that is called `step` or `time` gets a `_` after its name.
 
             >>> import stencil
             >>> falling = stencil.System({

@@ -259,7 +259,7 @@ def test_shots_are_runs_with_other_sources(engine):
 def test_shots_that_make_no_sense_are_refused():
     with pytest.raises(stencil.InputError, match="3 rows of numbers are given for 2 sources"):
         two_sources(np.zeros((3, 4)))
-    with pytest.raises(stencil.InputError, match="the sources of the system have no series"):
+    with pytest.raises(stencil.InputError, match="the system was made without series for its sources"):
         next(waves(1.0).shots(2, np.zeros((1, 1, 2))))
     own = two_sources(np.zeros((2, 1)))
     with pytest.raises(stencil.InputError, match=r"shape \(2, 3\) is given for 3 steps"):

@@ -492,7 +492,7 @@ def test_fields_are_written_in_every_format(tmp_path):
     for call, text, help in [
         (lambda: own.save(tmp_path / "one.npy"), "one file cannot hold 'u' and 'v'", "put {field} into"),
         (lambda: own.save(tmp_path / "one.docx"), "docx", "name a file that ends"),
-        (lambda: own.save(tmp_path / "u_{step.vti"), "stands for nothing", "put {field}"),
+        (lambda: own.save(tmp_path / "u_{step.vti"), "is no placeholder", "put {field}"),
         (lambda: own.save(tmp_path / "u.vti", fields=["w"]), "'w'", "ask for one of u, v"),
         (lambda: own.save(tmp_path / "u.png", fields="u", colours="magm"), "magm", "did you mean"),
         (lambda: own.save(tmp_path / "u.png", fields="u", range="x"), "range: ", "a slice is written"),

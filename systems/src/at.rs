@@ -88,10 +88,10 @@ impl PlaceExpressions<'_> {
         };
         match units {
             _ if (0.0..=last).contains(&at) => Ok(at),
-            Units::Points => Err(format!("{at} is none of the points 0 to {last} of this axis")),
+            Units::Points => Err(format!("{at} is outside the points 0 to {last} of this axis")),
             Units::Coordinates => {
                 let end = last * self.spacing[axis];
-                Err(format!("{number} is none of the coordinates 0 to {end} of this axis"))
+                Err(format!("{number} is outside the coordinates 0 to {end} of this axis"))
             }
         }
     }

@@ -478,14 +478,13 @@ impl System {
         let Some(_) = self.solid else { return Ok(()) };
         for (work, text) in self.works.iter().zip(&description.works) {
             if matches!(work.value, Node::Solve(..)) {
-                let wrong = text.value.wrong("a solve knows no solid points");
+                let wrong = text.value.wrong("a solve does not go with solid points");
                 return Err(wrong.hint("transforms solve for all points of the grid"));
             }
         }
         match &description.pml {
             Some(text) => {
-                let wrong =
-                    text.at.wrong("a layer that remembers derivatives knows no solid points");
+                let wrong = text.at.wrong("a [pml] layer does not go with solid points");
                 Err(wrong.hint("a [sponge] absorbs waves beside solid points"))
             }
             None => Ok(()),
@@ -510,7 +509,7 @@ impl System {
             None => Ok(()),
             Some(field) => {
                 let what = format!(
-                    "nobody knows when the sides of '{}' were what they are read as one step ago, with such steps",
+                    "with steps of varying length, the sides of '{}' one step ago are not known",
                     field.name
                 );
                 Err(dt.wrong(what).hint("take steps of one length, or sides that do not change"))

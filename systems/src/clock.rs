@@ -45,7 +45,7 @@ impl Rule {
     /// The tolerance is no number above 0, or the method has no estimate of what it is off by.
     pub fn within(text: &Text, method: Method, first: f64, scope: &Scope) -> Result<Self, Mistake> {
         if method.off().is_none() {
-            let what = format!("'{method}' does not know what it is off by");
+            let what = format!("'{method}' has no error estimate");
             return Err(text.wrong(what).hint("take method = \"rk45\", or no tolerance"));
         }
         match scope.number(text, Purpose::Constant)? {

@@ -58,15 +58,15 @@ pub fn resolve(
     match description.dt_every {
         Some(0) => return Err(description.dt.wrong("'dt_every' is 0 steps; it is at least 1")),
         Some(_) if !follows => {
-            let what = "'dt_every' is of a time step that follows from totals, and this does not";
+            let what = "'dt_every' needs a time step that follows from totals";
             return Err(description.dt.wrong(what).hint("leave out 'dt_every'"));
         }
         _ => (),
     }
     match tolerance {
         Some(tolerance) if follows => {
-            let wrong =
-                tolerance.wrong("there is a tolerance, and a time step that follows from totals");
+            let wrong = tolerance
+                .wrong("both 'tolerance' and a time step that follows from totals are given");
             return Err(wrong.hint("give one of them; dt is then the length of the first step"));
         }
         _ if follows => (),
@@ -88,13 +88,14 @@ pub fn resolve(
         Some(until) if scope.varies_steps => {
             end = Some(end_time(until, &open, scope)?);
             if steps == 0 {
-                let wrong = until
-                    .wrong("steps are as long as the values say, so none knows how many there are");
-                return Err(wrong.hint("say with the key 'steps' how many there are at most"));
+                let wrong = until.wrong(
+                    "the step length follows from the values, so the number of steps is not known",
+                );
+                return Err(wrong.hint("give the key 'steps': how many there are at most"));
             }
         }
         Some(until) if steps > 0 => {
-            let wrong = until.wrong("there are steps, and an end time");
+            let wrong = until.wrong("both 'steps' and 'until' are given");
             return Err(wrong.hint("give one of them"));
         }
         Some(until) => {
@@ -148,7 +149,7 @@ fn until_then(
     let dt = scope.constants["dt"];
     let steps = (end / dt * (1.0 - WHOLE)).ceil();
     if !(end > 0.0 && (1.0..MOST).contains(&steps)) {
-        return Err(until.wrong(format!("no run with a time step of {dt} ends at {end}")));
+        return Err(until.wrong(format!("{end} is no end time for a time step of {dt}")));
     }
     scope.constants.insert("dt".into(), end / steps);
     Ok(steps as usize)
@@ -164,7 +165,8 @@ fn end_time(
     let mut seen = 0;
     while let Some(name) = waits.get(seen).cloned() {
         if name == "dt" {
-            let wrong = until.wrong("the end time is made of the time step, which follows from it");
+            let wrong =
+                until.wrong("the end time depends on the time step, which depends on the end time");
             return Err(wrong.hint("give a number of steps instead"));
         }
         let more = open.get(&name).map_or(Ok(Vec::new()), |text| names_in(text, &scope.terms))?;
@@ -177,7 +179,7 @@ fn end_time(
     match scope.number(until, Purpose::Constant)? {
         Node::Number(end) if end > 0.0 => Ok(end),
         Node::Number(end) if open.contains_key("dt") => Ok(end),
-        Node::Number(end) => Err(until.wrong(format!("no run ends at {end}"))),
+        Node::Number(end) => Err(until.wrong(format!("{end} is no end time"))),
         _ => Err(until.wrong("this is no constant number")),
     }
 }
@@ -194,12 +196,12 @@ fn one(
     }
     let text = &open[name];
     if above.len() == MOST_LEVELS {
-        return Err(text.wrong("too many constants are made of each other"));
+        return Err(text.wrong("constants depend on each other too deeply"));
     }
     above.push(name.to_owned());
     for part in names_in(text, &scope.terms)? {
         if above.contains(&part) {
-            return Err(text.wrong(format!("'{name}' is made of itself")));
+            return Err(text.wrong(format!("'{name}' depends on itself")));
         }
         if open.contains_key(&part) {
             one(&part, open, scope, above)?;

@@ -104,7 +104,7 @@ fn differ(name: &Text, fields: [&Field; 2], axis: usize, end: usize) -> Mistake 
     let [a, b] =
         fields.map(|field| format!("'{}' {}", field.name, field.boundary.sides[axis][end]));
     let what = format!(
-        "'{}' is read beyond {axis_name}{side}, and has no boundary of its own; of the fields {a} and {b} there",
+        "'{}' is read beyond {axis_name}{side} and has no boundary; the fields there have different ones: {a} and {b}",
         name.as_str()
     );
     name.wrong(what).hint(format!("give it one, such as boundary = \"{axis_name}:reflect\""))

@@ -103,13 +103,13 @@ impl Description {
         let condition = match points.into() {
             StartText::Expression(text) => text,
             StartText::File(text) => {
-                let wrong = text.wrong("kept points are a condition or an array, not a file");
+                let wrong = text.wrong("'keep' is a condition or an array, not a file");
                 return Err(wrong
                     .hint("name the file as the start of a coefficient, and keep = \"c > 0.5\""));
             }
             StartText::OnDevice(_) => {
-                let wrong =
-                    Text::new(&of, "an array").wrong("kept points are in this machine's memory");
+                let wrong = Text::new(&of, "an array")
+                    .wrong("'keep' needs an array in this machine's memory");
                 return Err(wrong.hint("copy the array to the host first"));
             }
             StartText::Values(grid) => {

@@ -154,7 +154,7 @@ pub fn integrate(
     if rows.len() > 1 {
         for (text, rate) in texts.iter().zip(rates) {
             if rate.is_none() {
-                let what = format!("'{method}' integrates rates, and this has none");
+                let what = format!("'{method}' integrates rates, and this field has 'next'");
                 return Err(text
                     .wrong(what)
                     .hint("give all fields a rate, or the method \"euler\""));

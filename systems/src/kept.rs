@@ -17,7 +17,7 @@ impl System {
             title => format!("{title}: {fields}"),
         };
         let steps_of = match self.varies_steps() {
-            true => "steps as long as the values say".to_owned(),
+            true => "steps whose length follows from the values".to_owned(),
             false => format!("steps of {dt}"),
         };
         let title = format!("{name} on {shape} {dtype} values, {steps_of}");

@@ -23,7 +23,7 @@ impl System {
         self.clock.at(steps as f64)
     }
 
-    /// Whether steps are as long as the values say.
+    /// Whether the step length follows from the values.
     #[must_use]
     pub fn varies_steps(&self) -> bool {
         self.length.is_some()

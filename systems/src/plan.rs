@@ -45,10 +45,10 @@ pub fn ways(run: &PlannedRun) -> StepPlans {
 pub fn planned(system: &System, hardware: &Hardware) -> Planned {
     let run = PlannedRun { system, hardware, steps: system.steps(), asked: false };
     let StepPlans { mut planned, .. } = ways(&run);
-    let reason = "no kernel there finishes a sum with equations".to_owned();
+    let reason = "no kernel of that name finishes a sum with equations".to_owned();
     planned.reject("dense", Refusal::System(reason));
     if let Err(why) = sum::job(system) {
-        let reason = format!("it is no stencil, whose kernels would take it: {why}");
+        let reason = format!("it is not a stencil, so kernels of stencils do not take it: {why}");
         planned.reject("stencils", Refusal::System(reason));
     }
     planned
@@ -164,7 +164,9 @@ fn of_engine(
         _ => None,
     };
     let why = match not_on_gpu {
-        Some(Rejected { refusal, .. }) => format!("{asked}; on the CPU, for on the GPU {refusal}"),
+        Some(Rejected { refusal, .. }) => {
+            format!("{asked}; on the CPU, because the GPU cannot: {refusal}")
+        }
         None => asked,
     };
     Ok(chosen(&ways, run, why))

@@ -257,8 +257,7 @@ impl Writer<'_> {
         let far = others.iter().flat_map(|(at, _)| at).map(|at| at.abs()).max();
         if let Some(far @ 2..) = far {
             return Err(format!(
-                "this reads {far} points away, and beside solid points equations read one: give it a work field for a \
-                 stencil of a stencil, stencils of radius 1, or walls = \"value=E\""
+                "this reads {far} points away; beside solid points equations may read one: write a stencil of a stencil as a work field, take stencils of radius 1, or walls = \"value=E\""
             ));
         }
         let solid = self.solid(mask, others)?;

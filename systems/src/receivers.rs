@@ -50,7 +50,7 @@ impl System {
                     let node = scope.number(value, Purpose::Recorded)?;
                     if let Some((work, what)) = self.not_present(&node) {
                         let what = format!(
-                            "the work field '{work}' is made of {what}, which is known inside of a step only"
+                            "the work field '{work}' depends on {what}, which is known only within a step"
                         );
                         let hint = "a receiver records what fields make as they are after the step";
                         return Err(value.wrong(what).hint(hint).into());

@@ -29,7 +29,7 @@ impl Description {
             let source = &mut self.sources[number];
             if let AtText::File(file) = &source.at {
                 let wrong =
-                    file.wrong("a source with a series is at one place, not at those of a file");
+                    file.wrong("a source with a series is at one place, not at places of a file");
                 return Err(wrong.hint("write a source for each place"));
             }
             source.add =
@@ -53,7 +53,7 @@ impl System {
             .map_while(|number| tables.iter().position(|(own, _)| own.as_str() == name(number)))
             .collect();
         let Some(origin) = origin.filter(|_| !numbers.is_empty()) else {
-            let wrong = at.wrong("the sources of the system have no series");
+            let wrong = at.wrong("the system was made without series for its sources");
             let hint = "make the system with series: what its sources add follows from equations";
             return Err(wrong.hint(hint).into());
         };

@@ -61,7 +61,7 @@ impl System {
         let mut moves = false;
         condition.visit(&mut |part| moves |= matches!(part, Node::Time));
         if moves {
-            let wrong = text.wrong("solid points do not move, and this holds the time");
+            let wrong = text.wrong("solid points do not move, but this condition holds the time");
             return Err(wrong.hint("a condition of coordinates says which points are solid"));
         }
         let numbers = vec![condition, Node::Number(1.0), Node::Number(0.0)];
@@ -79,7 +79,7 @@ impl System {
         for index in 0..grid.shape.points() {
             let value = grid.get(index);
             if value.is_nan() {
-                let what = format!("value {index} is no number, so it is neither solid nor not");
+                let what = format!("value {index} is not a number");
                 return Err(text.wrong(what).into());
             }
             let is_solid = if is_picture { value < 0.5 } else { value != 0.0 };

@@ -92,7 +92,8 @@ impl<L: Fn(Array) -> bool, N: Fn(Array) -> String> Order<'_, L, N> {
             let circle = self.open[first..].iter().chain([&equation]);
             let names = circle.map(|it| format!("'{}'", (self.name)(self.equations[*it].computes)));
             let names: Vec<String> = names.collect();
-            let what = format!("this step has no beginning: {}", names.join(" waits for "));
+            let what =
+                format!("equations wait for each other in a circle: {}", names.join(" waits for "));
             return Err(text.wrong(what).hint("one of them must read values before the step"));
         }
         self.open.push(equation);

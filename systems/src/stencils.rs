@@ -51,7 +51,7 @@ fn of_the_catalogue(name: &Text) -> Result<Stencil, Mistake> {
 
 fn check_order(of: &Text, order: usize) -> Result<(), Mistake> {
     if order == 0 || order % 2 == 1 || order > MOST_ORDER {
-        let what = format!("order {order}: it is an even number from 2 to {MOST_ORDER}");
+        let what = format!("order {order}: give an even number from 2 to {MOST_ORDER}");
         return Err(of.wrong(what));
     }
     Ok(())
@@ -67,7 +67,7 @@ fn average(of: &Text, order: usize, dims: usize) -> Result<Stencil, Mistake> {
         of.as_str().strip_suffix(side).is_some_and(|letter| letter == AXES[*axis].to_string())
     });
     let Some((_, axis, first)) = meant else {
-        let wrong = of.wrong(format!("'{}' is no place half a point beside", of.as_str()));
+        let wrong = of.wrong(format!("'{}' is no direction of half a point", of.as_str()));
         let known = AXES[own].iter().rev().map(|axis| format!("{axis}+, {axis}-"));
         return Err(wrong.hint(format!("it may be {}", known.collect::<Vec<_>>().join(", "))));
     };
@@ -184,11 +184,11 @@ mod tests {
     fn an_average_has_one_axis_of_the_grid_and_a_side() {
         for (of, dims) in [("x", 2), ("z+", 2), ("xy+", 2), ("+", 1), ("", 1), ("laplace", 3)] {
             let mistake = meant(of, 2, dims).unwrap_err();
-            assert!(mistake.what.contains("is no place half a point beside"), "{of}");
+            assert!(mistake.what.contains("is no direction of half a point"), "{of}");
         }
         assert_eq!(meant("q", 2, 2).unwrap_err().hint.unwrap(), "it may be x+, x-, y+, y-");
         for order in [0, 3, 18] {
-            assert!(meant("x+", order, 1).unwrap_err().what.contains("it is an even number"));
+            assert!(meant("x+", order, 1).unwrap_err().what.contains("give an even number"));
         }
     }
 

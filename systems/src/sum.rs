@@ -48,7 +48,7 @@ pub fn job(system: &System) -> Result<Job, String> {
         return Err("totals are taken of its values".into());
     }
     if system.varies_steps() {
-        return Err("steps are as long as the values say".into());
+        return Err("the step length follows from the values".into());
     }
     if system.end.is_some() {
         return Err("a condition may end it".into());
@@ -59,7 +59,7 @@ pub fn job(system: &System) -> Result<Job, String> {
     let sums = linear::sums(system)?;
     if let Some(growth) = growth::of_unit(system) {
         return Err(format!(
-            "a step makes waves {:.4} times as large, so its values are watched",
+            "a step makes waves {:.4} times as large, so values must be watched",
             growth.factor
         ));
     }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_unstable_is_watched_by_whoever_steps() {
         let refused = plain("u + 0.3*laplace(u)", Dtype::F64).unwrap_err();
-        assert_eq!(refused, "a step makes waves 1.4000 times as large, so its values are watched");
+        assert_eq!(refused, "a step makes waves 1.4000 times as large, so values must be watched");
     }
 
     /// In f16 a tenth is another number, and 0.8 with it; so are squares of weights, in a sum of several steps.

@@ -27,7 +27,7 @@ pub fn table(
                 (1, Some(step)) => {
                     let increment = number(step, scope)?;
                     if increment <= 0.0 {
-                        let what = format!("arguments that increase by {increment} make no table");
+                        let what = format!("the step of a table's arguments is {increment}");
                         return Err(step.wrong(what).hint("give a number above 0").into());
                     }
                     let first = first.as_ref().map_or(Ok(0.0), |first| number(first, scope))?;
@@ -36,8 +36,8 @@ pub fn table(
                     Ok(Table { arguments: arguments.collect(), values })
                 }
                 (1, None) => {
-                    let wrong = file.wrong("the file has values, and no arguments");
-                    let hint = "step = \"dt\" is from one argument to the next, step = 1 for a value of each n";
+                    let wrong = file.wrong("the file has values but no arguments");
+                    let hint = "give the step between arguments: step = \"dt\", or step = 1 for a value for each n";
                     Err(wrong.hint(hint).into())
                 }
                 (2, None) => of_columns(&rows),
@@ -60,7 +60,7 @@ fn of_columns(rows: &Columns) -> Result<Table, Error> {
     let column = |column: usize| rows.rows().map(|row| row[column]).collect::<Vec<f64>>();
     let (arguments, values) = (column(0), column(1));
     if let Some(row) = (1..arguments.len()).find(|row| arguments[*row] <= arguments[row - 1]) {
-        let what = format!("{} does not increase; a table's arguments do", arguments[row]);
+        let what = format!("{} does not increase; the arguments of a table must", arguments[row]);
         return Err(rows.wrong(row, &what));
     }
     Ok(Table { arguments, values })
@@ -80,6 +80,8 @@ fn check(name: &Text, table: &Table) -> Result<Table, Mistake> {
     if arguments.len() == values.len() && !arguments.is_empty() && finite && increasing {
         return Ok(table.clone());
     }
-    let what = format!("{} arguments and {} values make no table", arguments.len(), values.len());
-    Err(name.wrong(what).hint("give as many of each, finite, the arguments increasing"))
+    let what = format!("a table has {} arguments but {} values", arguments.len(), values.len());
+    Err(name
+        .wrong(what)
+        .hint("give as many arguments as values, all finite, the arguments increasing"))
 }

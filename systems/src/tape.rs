@@ -84,7 +84,7 @@ pub fn check_rounded<T: Element>(values: &[T], own: Dtype, to: Dtype) -> Result<
         None => Ok(()),
         Some((index, value)) => Err(Error::Gradient {
             reason: format!(
-                "states are kept as {to}, in which the value of point {index} (in C order) is {value}: keep them as a type of a wider range"
+                "states are kept as {to}, which stores the value of point {index} (in C order) as {value}: keep them in a type of a wider range"
             ),
         }),
     }

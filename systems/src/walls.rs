@@ -36,7 +36,7 @@ impl System {
     ) -> Result<Option<Walls>, Mistake> {
         let Some(solid) = self.solid else {
             return text.map_or(Ok(None), |text| {
-                let wrong = text.wrong("there are no solid points that have walls");
+                let wrong = text.wrong("there are no solid points");
                 Err(wrong.hint("[grid] solid = \"x^2 + y^2 < 9\" says which points are solid"))
             });
         };

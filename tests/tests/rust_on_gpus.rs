@@ -73,7 +73,9 @@ fn the_page_makes_a_tested_crate_from_nothing() {
     let stdout = String::from_utf8_lossy(&stdout);
     assert!(!status.success() && stdout.contains(report.trim()), "{report}\n{stdout}");
 
-    assert_eq!(write(second), "src/main.rs");
+    // The page shows the kernel; operands, launch and test are a file.
+    let rest = std::fs::read_to_string(root().join("tests/tests/rust_on_gpus/product.rs")).unwrap();
+    assert_eq!(write(&format!("{second}\n{rest}")), "src/main.rs");
     assert_passes();
 
     clean(&krate, "product");

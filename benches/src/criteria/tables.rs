@@ -152,7 +152,7 @@ fn depth(one: &Measured) -> String {
     }
 }
 
-/// Places where units were measured side by side.
+/// How many predictions held where units were measured side by side, and the places where another unit was the fastest.
 pub fn spots(places: &[Spot]) -> String {
     if places.is_empty() {
         return "Not measured: of no stencil and depth is there more than one unit.".into();
@@ -160,20 +160,22 @@ pub fn spots(places: &[Spot]) -> String {
     let count_of = |outcome| places.iter().filter(|place| place.outcome() == outcome).count();
     let mut text = format!(
         "Of {} places, the units measured to be the fastest are those predicted at {}; at {} some of those that were to \
-         be alike are ahead, at {} another is.\n\n",
+         be alike are ahead, at {} another is.\n",
         places.len(),
         count_of(PredictionOutcome::AsPredicted),
         count_of(PredictionOutcome::OneOfThem),
         count_of(PredictionOutcome::Another),
     );
+    let mut missed =
+        places.iter().filter(|place| place.outcome() == PredictionOutcome::Another).peekable();
+    if missed.peek().is_none() {
+        return text;
+    }
     let units = ["CUDA cores", "dense", "sparse"];
-    let heads = ["stencil", "grid", "type", "t"].into_iter().chain(units).chain([
-        "fastest predicted",
-        "measured",
-        "as predicted",
-    ]);
-    text += &head(&heads.collect::<Vec<&str>>());
-    for place in places {
+    let heads = ["stencil", "type", "t"].into_iter().chain(units);
+    text += "\n";
+    text += &head(&heads.chain(["predicted", "measured"]).collect::<Vec<&str>>());
+    for place in missed {
         let FusedCase { shape, steps, precision } = place.case;
         let cells =
             [Unit::CudaCores, Unit::DenseTensorCores, Unit::SparseTensorCores].map(|unit| {
@@ -187,48 +189,34 @@ pub fn spots(places: &[Spot]) -> String {
                     _ => "–".into(),
                 }
             });
-        let names = [shape.to_string(), grid(place.measured[0].grid)];
-        let rest = [types(precision).to_owned(), steps.to_string()];
-        let ends = [
-            named(&place.predicted_fastest()),
-            named(&place.measured_fastest()),
-            match place.outcome() {
-                PredictionOutcome::AsPredicted => "yes",
-                PredictionOutcome::OneOfThem => "one of them",
-                PredictionOutcome::Another => "no",
-            }
-            .into(),
-        ];
-        text += &line(names.into_iter().chain(rest).chain(cells).chain(ends));
+        let names = [shape.to_string(), types(precision).to_owned(), steps.to_string()];
+        let ends = [named(&place.predicted_fastest()), named(&place.measured_fastest())];
+        text += &line(names.into_iter().chain(cells).chain(ends));
     }
     text
 }
 
-/// Each unit at the depth that suits it best.
+/// For each stencil and precision the units, the fastest first, each at the depth that suits it best.
 pub fn depths(measurements: &Measurements) -> String {
-    let mut text = head(&["stencil", "grid", "type", "CUDA cores", "dense", "sparse", "fastest"]);
+    let types = PRECISIONS.map(types);
+    let mut text = head(&["stencil", "grid"].into_iter().chain(types).collect::<Vec<&str>>());
     for stencil in measurements.stencils() {
-        for precision in PRECISIONS {
+        let mut extents = String::new();
+        let cells = PRECISIONS.map(|precision| {
             let beside = measurements.side_by_side(stencil, precision, |_| true);
-            let Some(first) = beside.first() else { continue };
-            let units = [Unit::CudaCores, Unit::DenseTensorCores, Unit::SparseTensorCores];
-            let best =
-                units.map(|unit| fastest(beside.iter().copied().filter(|one| one.unit == unit)));
-            let cells = best.map(|one| {
-                one.map_or_else(
-                    || NONE.into(),
-                    |one| format!("{}, {}", count(one.speed), depth(one)),
-                )
-            });
-            let winner = if best.iter().flatten().count() > 1 {
-                let winner = fastest(best.iter().copied().flatten());
-                winner.map_or_else(String::new, |one| name(one.unit).into())
-            } else {
-                "–".into()
+            if let Some(first) = beside.first() {
+                extents = grid(first.grid);
+            }
+            let best = Unit::ALL
+                .map(|unit| fastest(beside.iter().copied().filter(|one| one.unit == unit)));
+            let mut best: Vec<&Measured> = best.into_iter().flatten().collect();
+            best.sort_by(|one, other| other.speed.total_cmp(&one.speed));
+            let cell = |one: &&Measured| {
+                format!("{} {}, {}", name(one.unit), count(one.speed), depth(one))
             };
-            let names = [stencil.to_owned(), grid(first.grid), types(precision).to_owned()];
-            text += &line(names.into_iter().chain(cells).chain([winner]));
-        }
+            best.iter().map(cell).collect::<Vec<String>>().join("; ")
+        });
+        text += &line([stencil.to_owned(), extents].into_iter().chain(cells));
     }
     text
 }

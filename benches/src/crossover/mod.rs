@@ -51,11 +51,7 @@ pub fn generate(root: &Path, files: Option<&[String]>) -> Result<CrossoverPage> 
     let paths: Vec<PathBuf> = names.map(|file| folder.join(file)).collect();
     let records = Records::read(&paths)?;
     let panels = panels(&records);
-    let sections = [
-        ("machine", machine(&records)),
-        ("crossings", table(&panels)),
-        ("seconds", seconds(&panels)),
-    ];
+    let sections = [("machine", machine(&records)), ("crossings", table(&panels))];
     let page = with_sections(&written, &sections).with_context(in_page)?;
     Ok(CrossoverPage { page, picture: chart::draw(&panels)? })
 }
@@ -90,28 +86,6 @@ fn table(panels: &[Curves]) -> String {
             .map(|source| crossing(SteppingMethod::Several, SteppingMethod::Jump, source));
         let what = [curves.stencil.into(), curves.shape.to_string(), curves.dtype.to_string()];
         text += &line(what.into_iter().chain(several).chain(jumps));
-    }
-    text
-}
-
-/// What was measured, with what was predicted.
-fn seconds(panels: &[Curves]) -> String {
-    let heads = ["type", "steps"].map(String::from).into_iter();
-    let ways = SteppingMethod::ALL.map(|way| format!("{way}, ms (predicted)"));
-    let mut text = line(heads.chain(ways)) + &rule(2 + SteppingMethod::ALL.len());
-    for curves in panels {
-        for steps in curves.steps() {
-            let cell = |way: SteppingMethod| {
-                let of = |source| curves.seconds(way, source, steps).map(|seconds| 1e3 * seconds);
-                match (of(TimeSource::Measured), of(TimeSource::Predicted)) {
-                    (Some(measured), Some(predicted)) => format!("{measured:.3} ({predicted:.3})"),
-                    (Some(measured), None) => format!("{measured:.3}"),
-                    _ => "–".into(),
-                }
-            };
-            let what = [curves.dtype.to_string(), steps.to_string()];
-            text += &line(what.into_iter().chain(SteppingMethod::ALL.map(cell)));
-        }
     }
     text
 }

@@ -105,7 +105,14 @@ pub fn write<T: Serialize>(record: &T, path: &Path) -> Result<()> {
 
 impl Solutions {
     fn table(&self) -> String {
-        let rows: String = self.agreements.iter().map(|row| row.line() + "\n").collect();
+        let mut rows = String::new();
+        // What is compared of a problem beside one solution has one row.
+        let is_same = |one: &Agreement, other: &Agreement| {
+            (&one.problem, &one.peer) == (&other.problem, &other.peer)
+        };
+        for quantities in self.agreements.chunk_by(is_same) {
+            rows += &(Agreement::farthest(quantities).line() + "\n");
+        }
         format!("{}\n\n{}\n{rows}", self.source.text(""), Agreement::HEADER)
     }
 }
@@ -123,15 +130,11 @@ impl Record {
     /// The table of stencils.
     fn stencils(&self) -> String {
         let heads = [
-            "stencil",
-            "grid",
-            "type",
-            "steps",
+            "stencil, grid, type, steps",
             "here",
             "Devito",
             "ratio",
             "of the best turns",
-            "copy",
             "of a copy",
             "apart",
         ];

@@ -65,18 +65,14 @@ pub struct StencilRow {
 impl StencilRow {
     /// What a table shows.
     #[must_use]
-    pub fn cells(&self) -> [String; 11] {
+    pub fn cells(&self) -> [String; 7] {
         let Self { stencil, grid, dtype, steps, here, there, copy, distance, .. } = self;
         [
-            stencil.clone(),
-            grid.clone(),
-            dtype.clone(),
-            steps.to_string(),
+            format!("{stencil} {grid} {dtype}, {steps}"),
             format!("{here:.2}"),
             format!("{there:.2}"),
             format!("{:.2}", here / there),
             format!("{:.2}", self.best_here / self.best_there),
-            format!("{copy:.2}"),
             format!("{:.2}", here / copy),
             format!("{distance:.1e}"),
         ]

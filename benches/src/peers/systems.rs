@@ -61,15 +61,15 @@ pub struct SystemRow {
 
 impl SystemRow {
     /// Names of the columns.
-    pub const HEADER: &str = "| problem | grid | type | steps | peer | here | peer's | ratio | of the best turns | apart | by |\n\
-                              | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |";
+    pub const HEADER: &str = "| problem | grid, type, steps | peer | here | peer's | ratio | of the best turns | apart |\n\
+                              | --- | --- | --- | --- | --- | --- | --- | --- |";
 
     /// A line of the table.
     #[must_use]
     pub fn line(&self) -> String {
-        let Self { problem, grid, dtype, steps, peer, kernel, here, there, .. } = self;
+        let Self { problem, grid, dtype, steps, peer, here, there, .. } = self;
         format!(
-            "| {problem} | {grid} | {dtype} | {steps} | {peer} | {here:.3} | {there:.3} | {:.2} | {:.2} | {:.1e} | {kernel} |",
+            "| {problem} | {grid} {dtype}, {steps} | {peer} | {here:.3} | {there:.3} | {:.2} | {:.2} | {:.1e} |",
             here / there,
             self.best_here / self.best_there,
             self.distance

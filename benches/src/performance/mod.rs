@@ -65,7 +65,6 @@ pub fn generate(root: &Path, files: Option<&[String]>) -> Result<PerformancePage
     let sections = [
         ("machine", tables::machine(&records)),
         ("speeds", tables::speeds(&records)),
-        ("engines", tables::engines(&records)),
         ("peers", tables::peers(&peers, &records)),
     ];
     let page = with_sections(&written, &sections).with_context(in_page)?;

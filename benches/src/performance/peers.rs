@@ -61,6 +61,8 @@ impl Peers {
             let place = format!("{stencil} in {dtype}");
             let is_workload = Workload::all().iter().any(|workload| workload.stencil == stencil);
             ensure!(is_workload, "{place}: there is no such workload");
+            let is_grid = (1..=3).contains(&peer.shape.len()) && !peer.shape.contains(&0);
+            ensure!(is_grid, "{place}: {:?} is no grid", peer.shape);
             ensure!(dtype.parse::<Dtype>().is_ok(), "{place}: there is no such type");
             ensure!(peers.systems.contains_key(system), "{place}: add [systems.{system}]");
             ensure!(*gstencils_per_s > 0.0, "{place}: gstencils_per_s is not positive");

@@ -4,10 +4,9 @@
 use std::fmt::Write;
 
 use stencil::bench::{DepthMode, Measurement, Outcome, Row};
-use stencil::engine::EngineRequest;
 use stencil::{Dtype, Shape};
 
-use super::peers::Peers;
+use super::peers::{Peer, Peers};
 use crate::markdown::{count, line, rule};
 use crate::records::Records;
 
@@ -105,73 +104,38 @@ fn cell(row: &Row) -> String {
     format!("{text} ({fraction_of_copy:.2}; {error})")
 }
 
-/// The engines that were measured side by side.
-pub fn engines(records: &Records) -> String {
-    let mut rows: Vec<&Row> = records.rows.iter().collect();
-    rows.retain(|row| row.case.engine.is_some());
-    let mut engines: Vec<EngineRequest> = rows.iter().filter_map(|row| row.case.engine).collect();
-    engines.sort_by_key(|engine| EngineRequest::ALL.iter().position(|known| known == engine));
-    engines.dedup();
-    if engines.is_empty() {
-        return "Not measured at this commit.".into();
-    }
-    let names = engines.iter().map(EngineRequest::to_string);
-    let mut text =
-        line(["stencil", "grid", "type", "mode"].map(str::to_owned).into_iter().chain(names));
-    text += &rule(4 + engines.len());
-    let mut known: Vec<&Row> = Vec::new();
-    for row in &rows {
-        let case = &row.case;
-        if known.iter().any(|known| known.case.is_beside(case)) {
-            continue;
-        }
-        known.push(row);
-        let mut beside = rows.clone();
-        beside.retain(|other| other.case.is_beside(case));
-        let speeds: Vec<f64> = beside.iter().filter_map(|other| other.speed()).collect();
-        let fastest = max(&speeds);
-        let cells = engines.iter().map(|engine| {
-            let found = beside.iter().find(|other| other.case.engine == Some(*engine));
-            found.map_or_else(String::new, |row| beside_cell(row, fastest))
-        });
-        let names = [case.workload.stencil.into(), grid(case.shape), case.dtype.to_string()];
-        text += &line(names.into_iter().chain([case.mode.to_string()]).chain(cells));
-    }
-    text
-}
-
-/// Measured, and in brackets predicted; bold if it is the fastest.
-fn beside_cell(row: &Row, fastest: f64) -> String {
-    let Some(measured) = row.measurement() else {
-        return if row.failed() { "failed".into() } else { "–".into() };
-    };
-    let speed = count(measured.gstencils_per_s);
-    let speed = if measured.gstencils_per_s < fastest { speed } else { format!("**{speed}**") };
-    match measured.predicted_gstencils_per_s {
-        Some(predicted) => format!("{speed} ({})", count(predicted)),
-        None => speed,
-    }
-}
-
-/// What others reach, beside what this program takes by itself.
+/// What others reach, beside what this program takes by itself: a row for each stencil.
 pub fn peers(peers: &Peers, records: &Records) -> String {
     let Peers { gpu, driver, date, .. } = peers;
     let mut text = format!("Measured on one {gpu}, driver {driver}, {date}.\n\n");
-    text += "| stencil | type | GStencil/s | system | steps in a launch | grid | this program |\n";
-    text += &rule(7);
     let is_same_gpu = records.device().is_some_and(|device| peers.are_of(device));
     let largest = records.largest_grids();
-    for peer in &peers.measured {
-        let system = peers.systems.get_key_value(&peer.system).map_or("", |(name, _)| name);
-        let shape = peer.shape.iter().map(usize::to_string).collect::<Vec<String>>().join("×");
-        let speed = count(peer.gstencils_per_s);
-        let (stencil, dtype, fuse) = (&peer.stencil, peer.dtype(), peer.fuse);
-        let own = largest.iter().find(|(workload, _)| workload.stencil == stencil);
-        let own = own.filter(|_| is_same_gpu);
-        let own = own.and_then(|grid| records.measurement(*grid, dtype, DepthMode::Auto));
-        let own = own.map_or_else(String::new, |own| count(own.gstencils_per_s));
-        writeln!(text, "| {stencil} | {dtype} | {speed} | {system} | {fuse} | {shape} | {own} |")
-            .expect("a string takes any text");
+    let own = |peer: &Peer| {
+        let grid = largest.iter().find(|(workload, _)| workload.stencil == peer.stencil)?;
+        let own = records.measurement(*grid, peer.dtype(), DepthMode::Auto)?;
+        is_same_gpu.then(|| format!("{}; ", count(own.gstencils_per_s)))
+    };
+    let cell = |peer: &Peer| {
+        let Peer { system, gstencils_per_s, fuse, .. } = peer;
+        let own = own(peer).unwrap_or_default();
+        format!("{own}{system} {} ({fuse})", count(*gstencils_per_s))
+    };
+    let mut types: Vec<Dtype> = peers.measured.iter().map(Peer::dtype).collect();
+    types.dedup();
+    let names = types.iter().map(Dtype::to_string);
+    text += &line(["stencil".to_owned()].into_iter().chain(names));
+    text += &rule(1 + types.len());
+    let mut stencils: Vec<&str> = Vec::new();
+    for Peer { stencil, .. } in &peers.measured {
+        if stencils.contains(&stencil.as_str()) {
+            continue;
+        }
+        stencils.push(stencil);
+        let cells = types.iter().map(|dtype| {
+            let is = |peer: &&Peer| peer.stencil == *stencil && peer.dtype() == *dtype;
+            peers.measured.iter().find(is).map_or_else(String::new, cell)
+        });
+        text += &line([stencil.clone()].into_iter().chain(cells));
     }
     text += "\n";
     for (name, system) in &peers.systems {

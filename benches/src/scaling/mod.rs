@@ -95,7 +95,6 @@ pub fn generate(root: &Path) -> Result<ScalingPage> {
     let drawn: Result<Vec<WorkloadCurves>> = WORKLOADS.iter().map(draw).collect();
     let drawn = drawn?;
     let sections = [
-        ("network", tables::network(include_str!("../../../transform/networks/h200-ndr.toml"))),
         ("strong", tables::curves(&drawn, |curves| &curves.strong, |of| of.strong)),
         ("weak", tables::curves(&drawn, |curves| &curves.weak, |of| of.weak)),
         ("measured", tables::measured(&compare(&measured)?)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The generated sections of the page, as Markdown.
 
-use stencil::plan::scale::{CurvePoint, Curves, GhostExchange, MOST_GPUS, Prediction};
+use stencil::plan::scale::{CurvePoint, Curves, MOST_GPUS, Prediction};
 
 use super::measurements::Measured;
 use super::{Workload, WorkloadCurves};
@@ -10,107 +10,56 @@ use crate::markdown::{count, line, rule};
 /// The numbers of GPUs that have a row; the picture has all powers of two.
 const SHOWN: [usize; 6] = [1, 2, 8, 64, 512, MOST_GPUS];
 
-/// The network that is built in, as the file that describes it.
-pub fn network(text: &str) -> String {
-    format!("```toml\n{}\n```\n", text.trim_end())
-}
-
-/// One kind of curves, a table for each workload.
+/// One kind of curves: a row for each number of GPUs, and two columns for each workload.
 pub fn curves(
     drawn: &[WorkloadCurves],
     kind: impl Fn(&Curves) -> &Vec<CurvePoint>,
     size: impl Fn(&Workload) -> &'static str,
 ) -> String {
-    let mut text = String::new();
-    for WorkloadCurves { workload, curves } in drawn {
-        let rows = kind(curves);
-        let launch = rows.iter().find_map(|row| row.prediction.as_ref());
-        let launch = launch.map_or_else(String::new, |of| format!(": {}", of.launch));
-        let Workload { stencil, dtype, .. } = workload;
-        text += &format!("**{stencil}, {}, {dtype}**{launch} on one GPU.\n\n", size(workload));
-        let heads = [
-            "GPUs",
-            "cut",
-            "part with ghosts",
-            "steps between exchanges",
-            "µs a step",
-            "GStencil/s",
-            "in vain",
-            "exposed",
-            "efficiency",
-            "edges first",
-        ];
-        text += &(line(heads.map(String::from).into_iter()) + &rule(heads.len()));
-        for row in rows.iter().filter(|row| SHOWN.contains(&row.cluster.gpus)) {
-            text += &line(cells(row).into_iter());
-        }
-        text += "\n";
+    let heads = drawn.iter().map(|WorkloadCurves { workload, .. }| {
+        format!("{} {}, {}", workload.stencil, workload.dtype, size(workload))
+    });
+    let heads = heads.flat_map(|head| [head, "efficiency".to_owned()]);
+    let mut text = line(["GPUs".to_owned()].into_iter().chain(heads)) + &rule(1 + 2 * drawn.len());
+    for gpus in SHOWN {
+        let cells = drawn.iter().flat_map(|WorkloadCurves { curves, .. }| {
+            let row = kind(curves).iter().find(|row| row.cluster.gpus == gpus);
+            let prediction = row.and_then(|row| row.prediction.as_ref());
+            prediction.map_or_else(|| ["–", "–"].map(str::to_owned), cells)
+        });
+        text += &line([gpus.to_string()].into_iter().chain(cells));
     }
-    text + &format!("Predicted, for 1 to {MOST_GPUS} NVIDIA H200 in nodes of 8, on paper.\n")
+    text + &format!("\nPredicted, for 1 to {MOST_GPUS} NVIDIA H200 in nodes of 8, on paper.\n")
 }
 
-fn cells(CurvePoint { cluster, prediction, refused }: &CurvePoint) -> [String; 10] {
-    let gpus = cluster.gpus.to_string();
-    let Some(of) = prediction else {
-        let why = refused.clone().unwrap_or_default();
-        return std::array::from_fn(|cell| match cell {
-            0 => gpus.clone(),
-            1 => why.clone(),
-            _ => "–".to_owned(),
-        });
-    };
-    let GhostExchange { held, period_steps, times, .. } = of.way();
-    let part = |seconds: f64| percent(seconds / times.seconds_per_step);
-    [
-        gpus,
-        of.cut.clone(),
-        held.clone(),
-        period_steps.map_or_else(|| "–".into(), |period| period.to_string()),
-        format!("{:.2}", 1e6 * times.seconds_per_step),
-        count(of.gstencils_per_s),
-        part(times.vain_s),
-        part(times.exposed_s),
-        percent(times.efficiency),
-        of.beside.as_ref().map_or_else(|| "–".into(), |way| percent(way.times.efficiency)),
-    ]
+/// Speed and efficiency, after launches and with edges first.
+fn cells(of: &Prediction) -> [String; 2] {
+    let edges = of.beside.as_ref().map(|way| format!("; {}", percent(way.times.efficiency)));
+    let efficiency = percent(of.way().times.efficiency) + &edges.unwrap_or_default();
+    [count(of.gstencils_per_s), efficiency]
 }
 
 fn percent(part: f64) -> String {
-    format!("{:.1} %", 100.0 * part)
+    format!("{:.1}%", 100.0 * part)
 }
 
-/// What was measured, beside what was predicted.
+/// How what was measured stands to what was predicted.
 pub fn measured(compared: &[(&Measured, Prediction)]) -> String {
-    if compared.is_empty() {
+    let ratio = |(of, prediction): &(&Measured, Prediction)| {
+        of.seconds_per_step / prediction.way().times.seconds_per_step
+    };
+    let ratios: Vec<f64> = compared.iter().map(ratio).collect();
+    let Some(least) = ratios.iter().copied().reduce(f64::min) else {
         return "Nothing was measured yet.\n".to_owned();
-    }
-    let heads = [
-        "stencil",
-        "size",
-        "type",
-        "scaling",
-        "GPUs",
-        "µs a step, measured",
-        "predicted",
-        "ratio",
-        "commit",
-    ];
-    let mut text = line(heads.map(String::from).into_iter()) + &rule(heads.len());
-    for (of, prediction) in compared {
-        let predicted = prediction.way().times.seconds_per_step;
-        let Measured { stencil, size, dtype, gpus, mode, seconds_per_step, commit } = of;
-        let cells = [
-            stencil.clone(),
-            size.to_string(),
-            dtype.to_string(),
-            mode.to_string(),
-            gpus.to_string(),
-            format!("{:.2}", 1e6 * seconds_per_step),
-            format!("{:.2}", 1e6 * predicted),
-            format!("{:.2}", seconds_per_step / predicted),
-            commit.clone(),
-        ];
-        text += &line(cells.into_iter());
-    }
-    text
+    };
+    let most = ratios.iter().copied().fold(least, f64::max);
+    let gpus = compared.iter().map(|(of, _)| of.gpus).max().unwrap_or_default();
+    let mut commits: Vec<&str> = compared.iter().map(|(of, _)| of.commit.as_str()).collect();
+    commits.dedup();
+    format!(
+        "Of {} runs on 1 to {gpus} GPUs (commits {}) the measured time of a step is {least:.2} to {most:.2} of the \
+         predicted one.\n",
+        ratios.len(),
+        commits.join(", "),
+    )
 }

@@ -25,7 +25,7 @@ use problem::names::{self, UnknownName};
     parse_err_fn = names::unknown::<EngineRequest>
 )]
 pub enum EngineRequest {
-    /// What `host plan` ranks first; the cpu where no engine of the GPU can run the job
+    /// The engine that is predicted to be fastest; cpu if no engine of the GPU can run the job
     #[default]
     Auto,
     /// Sparse tensor cores of an NVIDIA GPU
@@ -36,7 +36,7 @@ pub enum EngineRequest {
     Cuda,
     /// All cores of this machine
     Cpu,
-    /// Fourier transforms on an NVIDIA GPU, or all cores of this machine: any number of steps at once
+    /// Fourier transforms, on an NVIDIA GPU or all cores of this machine: any number of steps at once
     Fft,
     /// The GPU kernels in an emulator that checks them, for small grids
     Emulate,

@@ -302,8 +302,9 @@ impl Direct {
     ) -> Result<Self, Error> {
         let blocks = variant.blocks(dtype);
         if blocks > MOST_BLOCKS {
-            let reason =
-                format!("a grid of {shape} takes {blocks} blocks, of at most {MOST_BLOCKS}");
+            let reason = format!(
+                "a grid of {shape} takes {blocks} blocks; at most {MOST_BLOCKS} are possible"
+            );
             return Err(Error::Unsupported { engine: "cuda", reason });
         }
         device.load(variant.kernel(), Sharing::Any)?;

@@ -39,13 +39,10 @@ pub enum Refusal {
     #[error("{}", UnsupportedRequest::Family)]
     Family,
     /// The family is for those who ask for it.
-    #[error("{0} is taken only where it is asked for by name")]
+    #[error("{0} is taken only if it is asked for by name")]
     OnlyIfAsked(&'static str),
     /// Another kernel is faster than this one can be; seconds of a step.
-    #[error(
-        "not laid out: with the fewest products that its weights fit, it takes {least:.2e} s a step, \
-         another kernel {other:.2e} s"
-    )]
+    #[error("not laid out: it needs at least {least:.2e} s a step, another kernel {other:.2e} s")]
     Slower {
         /// What it takes at least.
         least: f64,

@@ -216,7 +216,7 @@ fn kernel(stencil: &Stencil, dtype: Dtype) -> &'static rim::Kernel {
 
 fn does_not_fit(stencil: &Stencil, steps: usize) -> String {
     let radius = stencil.radius();
-    format!("what {steps} steps of radius {radius} depend on does not fit shared memory")
+    format!("the points that {steps} steps of radius {radius} need do not fit into shared memory")
 }
 
 /// Dimensions and radius of a stencil that is dense enough for a kernel of its own. That kernel reads as

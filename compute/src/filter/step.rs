@@ -541,8 +541,7 @@ impl FilterContext<'_> {
 
 fn too_many(extents: &[usize; 4]) -> Error {
     let reason = format!(
-        "its {extents:?} values, with axes that are filtered alike taken together, are more than a launch counts ({MOST} along an \
-         axis); filter it part by part"
+        "its {extents:?} values (axes that are filtered alike taken together) are more than a launch counts, {MOST} along an axis; filter it part by part"
     );
     Error::DeviceArray { reason }
 }

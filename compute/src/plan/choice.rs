@@ -163,7 +163,9 @@ fn by_fft(job: &Job) -> Result<Choice, Error> {
             let forecast = of_jumps(&abilities, job);
             Choice { forecast, ..Choice::only(FftOnGpu(Rc::new(abilities)), asked) }
         }
-        Err(refusal) => Choice::only(Fft, format!("{asked}; on the CPU, for on the GPU {refusal}")),
+        Err(refusal) => {
+            Choice::only(Fft, format!("{asked}; on the CPU, because the GPU cannot: {refusal}"))
+        }
     })
 }
 

@@ -114,8 +114,7 @@ fn carry(
         Carrier::Auto if NcclCarrier::is_there(&**post)? => Carrier::Nccl,
         Carrier::Auto => Carrier::Host,
         Carrier::Peer if !threads => {
-            let reason =
-                "GPUs of several processes are not copied between: nccl and host do".into();
+            let reason = "peer does not copy between processes: take nccl or host".into();
             return Err(Error::Split { reason });
         }
         asked => asked,

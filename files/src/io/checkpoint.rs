@@ -163,7 +163,7 @@ fn bad(path: &Path, reason: String) -> Error {
 /// Why a checkpoint cannot be read on.
 fn unreadable(path: &Path, source: io::Error) -> Error {
     match source.kind() {
-        io::ErrorKind::UnexpectedEof => bad(path, "the checkpoint is cut".into()),
+        io::ErrorKind::UnexpectedEof => bad(path, "the checkpoint is incomplete".into()),
         _ => Error::Read { path: path.to_owned(), source },
     }
 }
@@ -225,7 +225,7 @@ fn open(path: &Path) -> Result<CheckpointReader, Error> {
     let start = (MAGIC.len() + 8) as u64 + size;
     let whole = (u128::from(start) + values + HASH as u128).saturating_add(recorded);
     if u128::from(length) != whole {
-        let reason = format!("the checkpoint is cut: it has {length} of {whole} bytes");
+        let reason = format!("the checkpoint is incomplete: it has {length} of {whole} bytes");
         return Err(bad(path, reason));
     }
     Ok(CheckpointReader { header, shape, dtype, from, start })

@@ -30,17 +30,17 @@ pub enum Colours {
     /// From blue over green to yellow; equal steps look equal
     #[default]
     Viridis,
-    /// From black over red to white; likewise
+    /// From black over red to white; equal steps look equal
     Magma,
-    /// From black over orange to bright yellow; likewise
+    /// From black over orange to bright yellow; equal steps look equal
     Inferno,
-    /// From blue to yellow, the same for those who see no red or green; likewise
+    /// From blue to yellow, also for those who see no red or green; equal steps look equal
     Cividis,
     /// From black to white, as a picture without a palette
     Grey,
     /// From blue over white at 0 to red: for values of both signs
     BlueRed,
-    /// From brown over white at 0 to green: likewise
+    /// From brown over white at 0 to green: for values of both signs
     BrownGreen,
 }
 

@@ -43,7 +43,7 @@ pub fn read(path: &Path, dims: usize) -> Result<Grid, Error> {
     match colours {
         ColorType::Grayscale => (),
         ColorType::GrayscaleAlpha => {
-            return Err(bad("its points have a transparency besides their grey".into()));
+            return Err(bad("its points have a transparency".into()));
         }
         _ => return Err(bad("it has colours".into())),
     }
@@ -90,7 +90,7 @@ mod tests {
         assert!(rank.ends_with("holds an array with 2 axes, the stencil has 3"), "{rank}");
         write(&path, [1, 1], (ColorType::GrayscaleAlpha, BitDepth::Eight), &[5, 255]);
         let clear = read(&path, 2).unwrap_err().to_string();
-        assert!(clear.ends_with("grey.png: its points have a transparency besides their grey"));
+        assert!(clear.ends_with("grey.png: its points have a transparency"));
         write(&path, [2, 2], (ColorType::Rgb, BitDepth::Eight), &[0; 12]);
         assert!(read(&path, 2).unwrap_err().to_string().ends_with("grey.png: it has colours"));
         write(

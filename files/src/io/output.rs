@@ -63,14 +63,13 @@ impl Output {
         let has_entries = |mut entries: fs::ReadDir| entries.next().is_some();
         match fs::read_dir(&output.target).map(has_entries) {
             Ok(true) if !output.target.join(MARK).is_file() => {
-                let reason = "a folder with other files is there; remove it, or give another name";
+                let reason = "there is a folder of that name with other files; remove it, or give another name";
                 return refused(io::ErrorKind::AlreadyExists, reason);
             }
             Ok(_) => {}
             Err(missing) if missing.kind() == io::ErrorKind::NotFound => output.check_name()?,
             Err(other) if other.kind() == io::ErrorKind::NotADirectory => {
-                let reason =
-                    "a file is there, and this is a folder; remove it, or give another name";
+                let reason = "there is a file of that name, and this is written as a folder; remove the file, or give another name";
                 return refused(io::ErrorKind::AlreadyExists, reason);
             }
             Err(other) => return Err(output.failed(other)),

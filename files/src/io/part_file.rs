@@ -50,6 +50,8 @@ fn unseen(source: io::Error, path: &Path) -> io::Error {
         return source;
     }
     let path = path.display();
-    let reason = format!("{path} is not there, which rank 0 has made; do all ranks see this disk?");
+    let reason = format!(
+        "rank 0 has made {path}, but this rank does not find it; do all ranks see this disk?"
+    );
     io::Error::new(io::ErrorKind::NotFound, reason)
 }

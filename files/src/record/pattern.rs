@@ -14,7 +14,7 @@ const MOST_DIGITS: usize = 20;
 
 /// What stands for a step, but cannot be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("'{0}' stands for nothing")]
+#[error("'{0}' is no placeholder")]
 pub struct PatternError(String);
 
 /// The name of a file, or of many.

@@ -34,9 +34,9 @@ pub enum DepthMode {
     Step,
     /// Several steps as one sum, as many as the engine finds fastest
     Fused,
-    /// Several sweeps on chip, as many as the engine finds fastest
+    /// Several sweeps chained on chip, as many as the engine finds fastest
     Chained,
-    /// Both, as the engine finds fastest
+    /// Fused or chained or both, as the engine finds fastest
     Auto,
 }
 

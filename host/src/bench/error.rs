@@ -33,7 +33,7 @@ pub enum BenchError {
     #[error("there is nothing to measure: no workload fits all the filters")]
     NothingLeft,
     /// A problem whose sparse kernels have no dense twin, or that is none.
-    #[error("there is no ablation: {reason}")]
+    #[error("no ablation: {reason}")]
     NoAblation {
         /// Why not.
         reason: String,

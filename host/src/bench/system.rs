@@ -22,7 +22,7 @@ pub fn run(case: &BenchCase, engine: EngineRequest, stop: &Stop) -> Result<Measu
         return Err(unsupported("systems are stored as f64, f32, f16 or bf16"));
     }
     if case.mode == DepthMode::Fused {
-        return Err(unsupported("the equations of a system are not taken as one sum"));
+        return Err(unsupported("a system is not computed as one sum"));
     }
     let (_, chain) = case.mode.depths();
     let example = examples::find(case.workload.stencil).expect("a built-in system");
@@ -41,5 +41,5 @@ pub fn run(case: &BenchCase, engine: EngineRequest, stop: &Stop) -> Result<Measu
     simulation.measure(Time::Auto)?;
     let report = simulation.report();
     Measurement::of(&report)
-        .ok_or_else(|| unsupported("its steps cannot be taken again to be measured"))
+        .ok_or_else(|| unsupported("its steps cannot be repeated for measuring"))
 }

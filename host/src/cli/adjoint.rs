@@ -16,7 +16,7 @@ const HELP: &str = "\
 Examples:
   host adjoint wave.toml
   host adjoint wave.toml --by c,damping --write back.toml
-  host run back.toml                  what the fields and the residuals of receivers are is 0, until it is written there
+  host run back.toml             derivatives by fields and records are 0 until you write them there
 
 Exit codes: 0 done, 2 bad input, 5 a file could not be read or written.";
 
@@ -24,16 +24,18 @@ Exit codes: 0 done, 2 bad input, 5 a file could not be read or written.";
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub struct AdjointArgs {
-    /// The system's file
+    /// File of the system
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
-    /// Coefficients and constants by which it is differentiated, too, separated by commas: a field adds up each gradient
+    /// Names of coefficients and constants, separated by commas, by which to differentiate besides fields. Each
+    /// gets a field that adds up its gradient
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     by: Vec<String>,
-    /// Steps that are gone back over, instead of the file's own
+    /// Number of time steps to go back over [default: that of the file]
     #[arg(long, value_name = "N")]
     steps: Option<usize>,
-    /// Write it to this file, and values of coefficients beside it (of back.toml as back-NAME.npy), instead of printing it
+    /// Write the adjoint to this file instead of printing it, and values of coefficients beside it (of back.toml as
+    /// back-NAME.npy)
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
@@ -64,7 +66,7 @@ pub fn run(args: &AdjointArgs) -> Result<(), Failure> {
     };
     let adjoint = Adjoint::new(&system, &by, (0, steps), &misfit)?;
     for what in &adjoint.constants {
-        warn(&format!("'{what}' has no derivative, and is taken for constant"));
+        warn(&format!("'{what}' has no derivative and is treated as constant"));
     }
     let Some(path) = &args.write else { return printed(&adjoint) };
     let output = files.writes("--write", Some(path))?.expect("a file is named");

@@ -17,59 +17,63 @@ use problem::{Depth, Dtype};
 /// How to compute, and what to do with the result.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ComputationArgs {
-    /// Points: N on every axis, or one number per axis, slowest first [default: those of the input, or of a system's file]
+    /// Points of the grid: N on every axis, or one number per axis, slowest first, such as 480x640 [default: the
+    /// size of the input, or of a system's file]
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     pub size: Option<String>,
-    /// Time steps [default: 1, or those of a system's file]; a warning tells from which step on values may outgrow the
-    /// element type, and where a stencil is not made to be repeated
+    /// Number of time steps [default: 1, or that of a system's file]. A warning comes first if values may outgrow
+    /// the element type, or if the stencil is not made to be repeated
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub steps: Option<usize>,
-    /// Element type of the grid [default: that of the input, the checkpoint or a system's file; else f32 where values are
-    /// given or kept, by --weights, --start, --output, --every, --until or --checkpoint; else f16, for speed]
+    /// Type in which values are stored [default: that of the input, the checkpoint or a system's file; otherwise
+    /// f32 if --weights, --start, --output, --every, --until or --checkpoint is given, else f16]
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     pub dtype: Option<Dtype>,
-    /// Of a system: other values of constants of its file, numbers or expressions: D=3,k=2*pi
+    /// Replace constants of a system's file by numbers or expressions, such as D=3,k=2*pi
     #[arg(long, value_name = "NAME=VALUE,...", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// Of a system: the time of a step, a number or an expression, instead of that of its file
+    /// Replace the time step of a system's file by a number or an expression
     #[arg(long, value_name = "DT", allow_hyphen_values = true)]
     pub dt: Option<String>,
-    /// What computes
+    /// The part of the program that computes. auto takes the one that is predicted to be fastest
     #[arg(long, default_value = "auto", value_parser = one_of::<EngineRequest>())]
     pub engine: EngineRequest,
-    /// Sweeps to chain on chip, of as many time steps each as --fuse says; of a system, steps to take in one launch of a GPU, or together on the CPU
+    /// Keep the grid on chip for this many passes, each of as many time steps as --fuse says. Of a system: the
+    /// number of time steps in one launch of a GPU, or together on the CPU. auto takes what is predicted to be
+    /// fastest
     #[arg(long, value_name = "C|auto", default_value_t)]
     pub chain: Depth,
-    /// Time steps to take at once by Fourier transforms, at most, with --engine fft or auto
+    /// With --engine fft or auto: take at most this many time steps at once by Fourier transforms. auto takes as
+    /// many as are predicted to be fastest
     #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
     pub jump: Depth,
-    /// The grid to start from: a .npy array, of which integers become f4 or f8; a grey .png, black 0 and
-    /// white 1; - is standard input, as .npy. Random values in [0, 1) if not given. Of a system values of a field
-    /// instead of its own start, with several fields FIELD=FILE,FIELD=FILE
+    /// File with the start values: a .npy array (integers become f32 or f64), a grey .png (black is 0, white 1), or
+    /// - for .npy from standard input [default: random values from 0 to 1]. Of a system with several fields:
+    /// FIELD=FILE,FIELD=FILE; the other fields keep their own start
     #[arg(long, value_name = "[FIELD=]FILE", conflicts_with = "resume")]
     pub input: Option<PathBuf>,
-    /// Of a system: write what its receivers recorded, a row for the start and each step, with the time and a value for
-    /// each, as .npy or else as .csv
+    /// Write what the receivers of a system recorded: a row for the start and each step, with the time and a value
+    /// for each receiver. A name that does not end in .npy gets .csv text
     #[arg(long, value_name = "FILE")]
     pub receivers: Option<PathBuf>,
-    /// Of a system: write its totals every K steps, a row with the step, the time and each total, as .npy or else as .csv
-    /// [default: about a thousand rows]
+    /// Write the totals of a system every K steps: a row with the step, the time and each total. A name that does
+    /// not end in .npy gets .csv text [default: K for about a thousand rows]
     #[arg(long, value_name = "FILE[,K]", allow_hyphen_values = true)]
     pub series: Option<Series>,
-    /// What to compare with the plain stencil in f64 [default: every point after all steps if that
-    /// takes about a second, else a sample]; of a system, which steps with f64: full, every one at every point;
-    /// sample, the default, the first, the middle and the last one
+    /// How much of the result to compare with the plain stencil in f64 [default: every point after all steps if
+    /// that takes about a second, else a sample]. Of a system: full compares every step at every point; sample, the
+    /// default, the first, the middle and the last step
     #[arg(long, value_name = "HOW", value_parser = one_of::<Verify>())]
     pub verify: Option<Verify>,
-    /// What to measure: off, only the time of the run itself; N, the run again N times (a part of it,
-    /// if it is short), in turns with a copy of the grid; auto, the copy, and a run of less than half
-    /// a second again; with --quiet and without --json nothing
+    /// How to measure the speed. off: only the time of the run itself. N: repeat the run N times, in turns with a
+    /// copy of the grid; of a run of less than half a second as many steps as take 0.2 s. auto: measure the copy,
+    /// and repeat runs of less than half a second; with --quiet and without --json nothing
     #[arg(long, value_name = "off|N|auto", default_value = "auto")]
     pub time: Time,
-    /// Write the report as JSON; - prints it instead of the readable one
+    /// Write the report as JSON to this file; - prints it in place of the readable report
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Print no report and no progress, only warnings and errors
+    /// Print only warnings and errors: no report, no progress
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]

@@ -15,20 +15,20 @@ use problem::Error;
 use problem::memory::{self, Bytes};
 
 const CODES: &str = "\
-Every line starts with ok or missing; what is missing has a remedy below it.
+Every line starts with ok or missing. Below what is missing stands what to do.
 
-Exit codes: 0 also where something is missing; with --measure 3 no GPU, driver or GPU kernels, 5 the
+Exit codes: 0, also if something is missing; with --measure: 3 no GPU, driver or GPU kernels, 5 the
 file could not be written.";
 
 /// What to look at
 #[derive(Args, Debug)]
 #[command(after_help = CODES)]
 pub struct DoctorArgs {
-    /// Measure the GPU instead: the rates that the planner works with; takes a few seconds. They are
-    /// written to a file of yours, which later runs on this GPU with this driver take by themselves
+    /// Measure the GPU: the speeds that the planner works with. It takes a few seconds. They are kept for later
+    /// runs on this GPU with this driver
     #[arg(long)]
     measure: bool,
-    /// Write what was measured to this file instead, as JSON, for `host plan --machine FILE`
+    /// Write what was measured to this file instead, as JSON for `host plan --machine FILE`
     #[arg(long, value_name = "FILE", requires = "measure")]
     output: Option<PathBuf>,
 }

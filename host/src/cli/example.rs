@@ -21,9 +21,9 @@ const HELP: &str = "\
 Examples:
   host example --list
   host example gray-scott --output last-{field}.npy
-  host example layered-wave --write wave.toml     its file, to be changed and run: host run wave.toml
+  host example layered-wave --write wave.toml     a file to change and run: host run wave.toml
 
-Exit codes: as those of `host run`.";
+Exit codes: those of `host run`.";
 
 /// Options of a computation, none of which a file that is only written is changed by.
 const COMPUTED: [&str; 32] = [
@@ -65,13 +65,13 @@ const COMPUTED: [&str; 32] = [
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub struct ExampleArgs {
-    /// A name of the list
+    /// Name of a built-in system, as --list prints it
     #[arg(value_name = "NAME", required_unless_present = "list")]
     name: Option<String>,
-    /// Print the names, with what each is
+    /// Print the names of the built-in systems, with what each is
     #[arg(long, exclusive = true)]
     list: bool,
-    /// Write its file instead of computing it
+    /// Write the system's file instead of computing it
     #[arg(long, value_name = "FILE", conflicts_with_all = COMPUTED)]
     write: Option<PathBuf>,
     #[command(flatten)]

@@ -44,7 +44,7 @@ pub enum Failure {
     },
 
     /// An option about ranks, without any.
-    #[error("{option} is about GPUs or ranks that share a grid, and there is only one")]
+    #[error("{option} needs several GPUs or ranks that share the grid; there is only one")]
     NobodyShares {
         /// Which.
         option: &'static str,
@@ -141,7 +141,9 @@ pub enum Failure {
         instead: &'static str,
     },
     /// An option that a system takes only where it is a stencil.
-    #[error("{option} is for stencils, and for systems that are one; this one is not: {why}")]
+    #[error(
+        "{option} is for stencils and for systems that are a stencil; this system is not one: {why}"
+    )]
     NotASum {
         /// The option.
         option: String,
@@ -151,7 +153,7 @@ pub enum Failure {
         instead: &'static str,
     },
     /// One file for several fields.
-    #[error("one file, {}, for the fields {}", path.display(), fields.join(", "))]
+    #[error("{} is one file for several fields: {}", path.display(), fields.join(", "))]
     OneFile {
         /// The file.
         path: PathBuf,
@@ -159,7 +161,7 @@ pub enum Failure {
         fields: Vec<String>,
     },
     /// One file for all values of a constant.
-    #[error("one file, {}, for all values of {name}", path.display())]
+    #[error("{} is one file for all values of {name}", path.display())]
     OneFileForAll {
         /// The option that names it.
         option: &'static str,
@@ -177,13 +179,13 @@ pub enum Failure {
         wrong: PatternError,
     },
     /// One file for what is to be written every some steps.
-    #[error("one file, {}, for many steps", path.display())]
+    #[error("{} is one file for many steps", path.display())]
     NoStep {
         /// The file.
         path: PathBuf,
     },
     /// A film that an earlier run began.
-    #[error("{}: an animation cannot be gone on with", path.display())]
+    #[error("{}: an animation cannot be continued", path.display())]
     FilmResumed {
         /// The file.
         path: PathBuf,
@@ -192,7 +194,7 @@ pub enum Failure {
     #[error("{0}")]
     OnTheWay(Box<Self>),
     /// Something ended a computation of which there is a checkpoint.
-    #[error("{failure}; {} holds it after step {step}", path.display())]
+    #[error("{failure}; {} holds the state after step {step}", path.display())]
     Kept {
         /// What.
         failure: Box<Self>,
@@ -202,10 +204,10 @@ pub enum Failure {
         step: usize,
     },
     /// Records of receivers that there are not.
-    #[error("there are no receivers to be recorded")]
+    #[error("the system has no receivers to record")]
     NoReceivers,
     /// A series of totals that there are not.
-    #[error("there are no totals to be written")]
+    #[error("the system has no totals to write")]
     NoTotals,
     /// Values that are to be those of no field.
     #[error("--input '{text}' names none of the system's fields, which are {}", fields.join(", "))]

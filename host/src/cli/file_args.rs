@@ -20,25 +20,25 @@ use problem::{Dtype, Error, Shape, Slice};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Files and pictures")]
 pub struct FileArgs {
-    /// Write the final grid, in the format of the name's end: .npy, an array of its element type (bf16 as f4);
-    /// .png, a picture; .vti, for ParaView, or .pvti, the same with a piece of each rank; .nc, NetCDF. {field} stands for a field's name, as in last-{field}.npy;
-    /// - is standard output, as .npy
+    /// Write the final grid. The end of the name is the format: .npy (an array of the element type; bf16 as f32),
+    /// .png (a picture), .vti or .pvti (for ParaView, .pvti in pieces), .nc (NetCDF). {field} in the name stands
+    /// for a field's name, as in last-{field}.npy; - writes .npy to standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write one point of K along each axis
+    /// Write only every K-th point along each axis
     #[arg(long, value_name = "K", default_value_t = 1, requires = "output", allow_negative_numbers = true, value_parser = counted)]
     pub stride: usize,
-    /// Write the slice of a 3D grid at a place of an axis; pictures are of the middle of z otherwise
+    /// Write one slice of a 3D grid, at index K of the axis, from 0 on. Without it pictures show the middle of z
     #[arg(long, value_name = "z=K", requires = "output", allow_hyphen_values = true)]
     pub slice: Option<Slice>,
-    /// Of a system: write these fields, separated by commas, instead of all
+    /// Write only these fields of a system, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", requires = "output", value_delimiter = ',')]
     pub fields: Option<Vec<String>>,
-    /// How pictures are coloured
+    /// Colour map of pictures
     #[arg(long, visible_alias = "colors", value_name = "MAP", requires = "output", default_value_t, value_parser = one_of::<Colours>())]
     pub colours: Colours,
-    /// The values of the first and the last colour; auto takes the least and the largest of a picture, of an animation
-    /// those of all its pictures; each those of each picture, also in an animation
+    /// Values of the first and the last colour. auto: the least and the largest of the picture, of an animation
+    /// those of all its pictures. each: those of each picture, also in an animation
     #[arg(
         long,
         value_name = "auto|each|MIN:MAX",
@@ -47,27 +47,34 @@ pub struct FileArgs {
         allow_hyphen_values = true
     )]
     pub range: ColourRange,
-    /// Write that every N steps, too, from the start on: with a {step} in the name, or as in {step:06} with zeros
-    /// before, into a file of each, for .vti and .pvti with a .pvd that lists them; else, of .png, as an animation
+    /// Also write the grid every N steps, from the start on. With {step} in the name (or {step:06}, with zeros
+    /// before) each step has its own file, and .vti and .pvti get a .pvd that lists them. Without it a .png becomes
+    /// an animation
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true, value_parser = counted)]
     pub every: Option<usize>,
 
-    /// Keep all that is needed to go on in this file: now and then, where a signal ends the run, and after the
-    /// last step
+    /// Keep all that is needed to go on in this file. It is written as often as --checkpoint-every says, when a
+    /// signal ends the run, and after the last step
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
-    /// How often: every N steps, or after a time such as 90s, 10m or 1h [default: 10m]
+    /// How often to write the checkpoint: every N steps, or after a time such as 90s, 10m or 1h [default: 10m]
     #[arg(long, value_name = "N|TIME", requires = "checkpoint", allow_hyphen_values = true)]
     pub checkpoint_every: Option<CheckpointInterval>,
-    /// Go on from a checkpoint, with the command line that it was written by
+    /// Go on from this checkpoint, with the command line that wrote it; --steps may be larger
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+<<<<<<< /tmp/tmpsuz0mu1m/o
     /// Look at all values every K steps, and end where one is infinite or not a number; without it they are
     /// looked at in at most 2 % of the time, before each file and checkpoint, and in the end
+=======
+    /// PictureStyle at all values every K steps, and end the run where one is infinite or not a number [default: as often
+    /// as takes at most 2 % of the time, before each file and checkpoint, and at the end]
+>>>>>>> /tmp/tmpsuz0mu1m/t
     #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = counted)]
     pub check_finite: Option<usize>,
-    /// End before --steps if no value changes by more in a step, on average over K steps [default: 100]; of a system also if a
-    /// condition on its totals holds, such as "change < 1e-9", which is looked at every K steps
+    /// End before --steps if no value changes by more than TOLERANCE in a step, on average over K steps [default:
+    /// 100]. Of a system also: if a condition on its totals holds, such as "change < 1e-9", which is looked at
+    /// every K steps
     #[arg(long, value_name = "TOLERANCE|CONDITION[,K]", allow_hyphen_values = true)]
     pub until: Option<EndCheck>,
 }
@@ -109,8 +116,7 @@ impl FromStr for EndCheck {
         };
         match (when, counted(every.trim())) {
             (Some(when), Ok(every)) => Ok(Self { when, every }),
-            _ => Err("give a change of a value in a step above 0, such as 1e-6, or a condition on totals of a system, such \
-                      as \"change < 1e-9\", and if you like every how many steps to look, such as 1e-6,50"
+            _ => Err("give the largest change of a value in a step, above 0, such as 1e-6, or a condition on totals of a system, such as \"change < 1e-9\"; a number of steps between looks may follow: 1e-6,50"
                 .into()),
         }
     }
@@ -145,7 +151,7 @@ impl FromStr for Series {
         };
         if path.is_empty() {
             return Err(
-                "give a file, and if you like every how many steps to write: mass.csv,10".into()
+                "give a file; a number of steps between rows may follow: mass.csv,10".into()
             );
         }
         Ok(Self { path: path.into(), every })

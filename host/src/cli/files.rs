@@ -85,7 +85,7 @@ impl CommandFiles {
         check: impl FnOnce(&Path) -> Result<Output, Error>,
     ) -> Result<Option<Output>, Failure> {
         if is_stream(path) {
-            let reason = "this is not printed; a file of that name is ./-";
+            let reason = "this cannot be printed; write ./- for a file of that name";
             let source = io::Error::new(io::ErrorKind::InvalidInput, reason);
             return Err(Error::Write { path: path.to_owned(), source }.into());
         }
@@ -280,7 +280,10 @@ mod tests {
         assert!(matches!(files.writes_or_prints("--json", dash), Ok(Some(Destination::Stdout))));
         assert!(matches!(files.writes_or_prints("--csv", dash), Err(Failure::SameFile { .. })));
         let refused = CommandFiles::default().writes("--output", dash).unwrap_err().to_string();
-        assert_eq!(refused, "cannot write -: this is not printed; a file of that name is ./-");
+        assert_eq!(
+            refused,
+            "cannot write -: this cannot be printed; write ./- for a file of that name"
+        );
     }
 
     #[cfg(unix)]

@@ -35,14 +35,14 @@ Exit codes: 0 done, 2 bad input, also where nothing holds the word.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ListArgs {
-    /// The stencil of this name, with its weights; else those with this word in a name, the description or the domain; case, - and _ make no
-    /// difference
+    /// Print the stencil of this name, with its weights; otherwise the stencils with this word in the name, the
+    /// description or the domain. Upper case, - and _ make no difference
     #[arg(value_name = "WORD")]
     word: Option<String>,
-    /// Only those of this field of application
+    /// Print only stencils of this field of application
     #[arg(long, value_name = "DOMAIN", ignore_case = true, value_parser = domains())]
     domain: Option<String>,
-    /// Write them as JSON, with offsets and weights; - prints it instead of the list
+    /// Write the stencils as JSON to this file, with offsets and weights; - prints it in place of the list
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -22,7 +22,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = COMPLETIONS)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Name of the shell
     #[arg(value_name = "SHELL")]
     shell: ShellName,
 }
@@ -42,7 +42,7 @@ enum ShellName {
 #[derive(Args, Debug)]
 #[command(after_help = MAN)]
 pub struct ManArgs {
-    /// A command; the page of the whole program without one
+    /// Name of a command [default: the page of the whole program]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }

@@ -60,7 +60,7 @@ Start here:
   host doctor                        what is missing for the GPU
   host run --help                    every option, examples, exit codes";
 
-/// Stencil computations on sparse tensor cores and CPUs, every result verified
+/// Compute stencils and systems of equations on GPUs and CPUs, and verify every result
 #[derive(Parser, Debug)]
 #[command(
     after_help = START,
@@ -77,23 +77,23 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Advance a grid in time, verify the result and state the speed
+    /// Compute time steps of a stencil or a system, verify the result, and report the speed
     Run(Box<run::RunArgs>),
-    /// Compute a built-in system of fields, or write its file to start from
+    /// Compute a built-in system of fields, or write its file
     Example(Box<example::ExampleArgs>),
-    /// Print the adjoint of a system of fields, which is a system again, or write its file
+    /// Print the adjoint of a system of fields (the system that computes its gradients), or write its file
     Adjoint(adjoint::AdjointArgs),
-    /// Rank every way to compute a job, and print what the transformation makes of its stencil
+    /// Rank all ways to compute a problem, without computing it, and show its layout for tensor cores
     Plan(plan::PlanArgs),
-    /// Measure the papers' workloads, every result verified, and compare with an earlier time
+    /// Measure the speed of the papers' workloads, verify every result, and compare with earlier results
     Bench(bench::BenchArgs),
-    /// Print the named stencils, domain by domain, with what each is and where it comes from
+    /// Print the stencils that have names, with what each is and where it comes from
     List(list::ListArgs),
-    /// Print what was found on this machine, and what to do about what was not
+    /// Print what was found on this machine, and what to do about what is missing
     Doctor(doctor::DoctorArgs),
-    /// Print what a shell needs to complete command lines
+    /// Print the script by which a shell completes command lines
     Completions(manual::CompletionsArgs),
-    /// Print the page of the manual, or of a command's
+    /// Print the manual page of the program, or of a command
     Man(manual::ManArgs),
 }
 

@@ -47,11 +47,11 @@ Examples:
   host plan heat-3d --size 1024 --dtype f32 --gpus 512 --weak --network ours.toml
   host plan wave.toml --size 4096
 
-A' is the stencil as a matrix, A'' the same with its columns permuted so that sparse tensor cores can
-take it; columns of zeros fill what the permutation leaves open.
+A' is the stencil as a matrix. A'' is A' with its columns in another order, and columns of zeros, so
+that sparse tensor cores can multiply it.
 
-Exit codes: 0 done, 2 bad input, 3 no GPU, driver or GPU kernels (--machine
-this with --all, --text or --png, which draw a layout), 5 a file could not be read or written.";
+Exit codes: 0 done, 2 bad input, 3 no GPU, driver or GPU kernels (--machine this with --all, --text
+or --png), 5 a file could not be read or written.";
 
 /// Which engine and kernel is fastest, and what the transformation does to a stencil.
 #[derive(Args, Debug)]
@@ -59,37 +59,39 @@ this with --all, --text or --png, which draw a layout), 5 a file could not be re
 pub struct PlanArgs {
     #[command(flatten)]
     which: PlannedStencils,
-    /// Points per axis, as N, NYxNX or NZxNYxNX [default: 100000000 in 1D, 10240 in 2D, 1024 in 3D]
+    /// Points of the grid: N on every axis, or one number per axis, slowest first [default: 100000000 in 1D, 10240
+    /// in 2D, 1024 in 3D; of a system, those of its file]
     #[arg(long, value_name = "N|NYxNX|NZxNYxNX", allow_hyphen_values = true)]
     size: Option<String>,
-    /// Element type of the grid [default: f16, also where `host run` takes f32 by itself; a system's, that of its file];
-    /// f32 and f64 have no layout for tensor cores to show
+    /// Type in which values are stored [default: f16, also where `host run` takes f32; of a system, that of its
+    /// file]. f32 and f64 have no layout for tensor cores
     #[arg(long, value_name = "TYPE", ignore_case = true, value_parser = one_of::<Dtype>())]
     dtype: Option<Dtype>,
-    /// Time steps of the run [default: 1000; a system's, those of its file]
+    /// Number of time steps of the run [default: 1000; of a system, that of its file]
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole::<usize>)]
     steps: Option<usize>,
-    /// What lies around the grid, as `host run --boundary` takes it
+    /// What lies around the grid, as in `host run --boundary`
     #[arg(long, value_name = "KIND", default_value = "zero", allow_hyphen_values = true)]
     boundary: String,
-    /// Time steps that one sweep of the layout may do at most
+    /// Compute at most this many time steps as one sum in the layout that is shown
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     fuse: u8,
-    /// What to plan for: this (machine's GPU and CPU), h200, h100, a100, or a JSON file that
-    /// describes a GPU, such as `host doctor --measure --output FILE` writes
+    /// Machine to plan for: this (the GPU and CPU of this machine), h200, h100, a100, or a JSON file that describes
+    /// a GPU, as `host doctor --measure --output FILE` writes it
     #[arg(long, value_name = "GPU|FILE", default_value = "h200")]
     machine: String,
-    /// Print every way with every reason, and of a stencil every layout that was worked out, ranked, and why others were
-    /// not taken; tiles that could not beat the best even without zero columns are among the others
+    /// Print all ways with their reasons, and of a stencil all layouts that were compared, ranked, with the reasons
+    /// of those that were not taken
     #[arg(long)]
     explain: bool,
-    /// Draw A', A'' and the permutation as text
+    /// Draw the matrices A' and A'' and the order of columns as text
     #[arg(long)]
     text: bool,
-    /// Draw A', A'' and the permutation into a PNG file
+    /// Draw the matrices A' and A'' and the order of columns into this PNG file
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
-    /// Write the plan as JSON, with the stencil's offsets, weights and formula; - prints it instead of the readable one
+    /// Write the plan as JSON to this file, with the stencil's offsets, weights and formula; - prints it in place
+    /// of the readable plan
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     #[command(flatten)]
@@ -100,19 +102,19 @@ pub struct PlanArgs {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
 struct PlannedStencils {
-    /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
-    /// stencil of that name in the file. Or the .toml file of a system of fields, with --size, --steps, --dtype,
-    /// --machine, --explain and --json: every way to take its steps, the fastest first
+    /// Name of a stencil, such as star2d3r (`host list` prints all), or with --weights FILE.toml of a stencil in
+    /// that file; or the .toml file of a system of fields, for which --size, --steps, --dtype, --machine, --explain
+    /// and --json work
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// The stencil by its name, as an option
+    /// Name of a stencil, given as an option instead of NAME
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     stencil: Option<String>,
-    /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents, or a .toml file, a table
-    /// for each stencil with `offsets` and `weights`, or with `dense`
+    /// File with weights of your own: a .npy array of 1 to 3 axes with odd extents, or a .toml file with a table
+    /// for each stencil, of `offsets` and `weights`, or of `dense`
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// Every kernel of the catalogue, as a Markdown table
+    /// Print the catalogue as Markdown: all stencils, and what is planned for each
     #[arg(long, conflicts_with_all = ["name", "stencil", "weights", "explain", "text", "png", "json", "size", "boundary"])]
     all: bool,
 }

@@ -47,8 +47,8 @@ Examples:
   host run heat-2d --size 512 --steps 1e4 --start gauss --every 100 --output heat.png
   host run heat-2d --size 4096 --steps 1e7 --checkpoint heat.state --output last.npy
 
-The result is written before its speed is measured, and whatever ends the program while it verifies or
-measures, the result is kept. Only a result that fails the verification is not.
+The result is written before its speed is measured. It is kept if the program is interrupted while
+it verifies or measures. A result that fails the verification is removed.
 
 A .toml file such as mine.toml holds stencils, each under its name, in one of two forms:
   [smooth]
@@ -57,16 +57,15 @@ A .toml file such as mine.toml holds stencils, each under its name, in one of tw
   offsets = [[0, -1], [0, 0]]
   weights = [0.25, 0.75]
 
-A .toml file in the place of a NAME is a command line, if it has a key stencil or weights: its keys are
-options without their dashes, and --print-toml prints it; options beside it take the place of its keys.
-Another .toml file there is that of a system of fields, with grid, equations and all
-(docs/reference/system-files.md; `host example --list` names some). Which options it takes,
-docs/reference/command-line.md lists; others are refused, with what the file says instead.
+A .toml file as NAME is a command line if it has a key stencil or weights. Its keys are options
+without their dashes; options on the command line replace them. --print-toml prints such a file.
+Any other .toml file as NAME is a system of fields: docs/reference/system-files.md describes it,
+`host example --list` names some, docs/reference/command-line.md lists the options for systems.
 
 Exit codes: 0 done, 1 verification failed or a kernel's mistake in the emulator, 2 bad input,
 3 no GPU, driver or GPU kernels, 4 values that are not finite, 5 a file could not be read or
-written, 6 not enough memory on this machine or its GPU, 7 one of several ranks ended before its
-time, 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM.";
+written, 6 not enough memory on this machine or its GPU, 7 one of several ranks ended early,
+129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM.";
 
 /// What to run
 #[derive(Args, Debug)]
@@ -77,11 +76,20 @@ pub struct RunArgs {
     #[command(flatten)]
     computation: ComputationArgs,
 
+<<<<<<< /tmp/tmpadev1fis/o
     /// What lies around the grid [default: zero]: zero; constant=V; periodic; reflect (the mirror image about the last point,
     /// which is not repeated); symmetric (the mirror image about half a point outside); edge (the last point repeated); flux=G
     /// (the last point and G more with each point outwards); odd or odd-reflect (mirror images with the sign changed);
     /// robin=A,B,C (A*u + B*du/dn = C half a point outside). Kinds for axes and sides, the general before the special:
     /// x:periodic,y-:constant=1,y+:reflect or edge,x:zero. In corners x decides, then y
+=======
+    /// What lies around the grid [default: zero]: zero; constant=V; periodic; reflect (the mirror image about the
+    /// last point, which is not repeated); symmetric (the mirror image about half a point outside); edge (the last
+    /// point repeated); flux=G (the last point, and G more with each point outwards); odd and odd-reflect (the
+    /// mirror images of symmetric and reflect, with the sign changed); robin=A,B,C (A*u + B*du/dn = C half a point
+    /// outside). One kind for all sides, or kinds for axes and sides, the general before the special:
+    /// x:periodic,y-:constant=1,y+:reflect. In corners x decides, then y
+>>>>>>> /tmp/tmpadev1fis/t
     #[arg(
         long,
         help_heading = "Stencils and kernels",
@@ -89,8 +97,9 @@ pub struct RunArgs {
         allow_hyphen_values = true
     )]
     boundary: Option<String>,
-    /// Of a system: a run for each of COUNT values of a constant of its file, or of dt: of small grids on a GPU up to 64 side by
-    /// side, else one after the other. {NAME} in the name of a file stands for the value, as in --sweep D=0.1:1:10 --output u-{D}.npy
+    /// Run a system once for each of COUNT values of a constant of its file, or of dt. {NAME} in the name of a file
+    /// stands for the value: --sweep D=0.1:1:10 --output u-{D}.npy. On a GPU up to 64 runs of small grids are
+    /// computed side by side
     #[arg(
         long,
         help_heading = "Systems",
@@ -98,20 +107,21 @@ pub struct RunArgs {
         allow_hyphen_values = true
     )]
     sweep: Option<ParameterSweep>,
-    /// Time steps to take as one sum, of the stencil convolved with itself
+    /// Compute this many time steps as one sum, of the stencil convolved with itself. auto takes what is predicted
+    /// to be fastest
     #[arg(long, help_heading = "Stencils and kernels", value_name = "T|auto", default_value_t)]
     fuse: Depth,
-    /// The family of kernels that is to take most of the steps, instead of the one that is predicted to be fastest
+    /// Family of kernels that takes most of the steps [default: the one that is predicted to be fastest]
     #[arg(long, help_heading = "Stencils and kernels", value_name = "FAMILY", value_parser = family())]
     kernel: Option<&'static str>,
-    /// What to start from without a file [default: random]: zero, constant=V, random, or gauss, a bell in the
-    /// middle with a width of a 16th of the grid
+    /// Start values if there is no --input [default: random]: zero; constant=V; random; gauss (a bell in the
+    /// middle, with a width of a 16th of the grid)
     #[arg(long, help_heading = "Stencils and kernels", value_name = "WHAT", conflicts_with_all = ["input", "resume"], allow_hyphen_values = true)]
     start: Option<Start>,
-    /// Seed of the random values: the same seed gives the same grid, on any machine
+    /// Seed of the random start values. A seed gives the same values on any machine
     #[arg(long, help_heading = "Stencils and kernels", value_name = "N", default_value_t = 0, conflicts_with = "input", allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
-    /// Run nothing, and print this command line as a file that `host run FILE.toml` takes
+    /// Run nothing, and print this command line as a file for `host run FILE.toml`
     #[arg(long)]
     print_toml: bool,
 }

@@ -19,23 +19,24 @@ use problem::{Depth, Error, Shape};
 /// Who shares the grid
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharingArgs {
-    /// GPUs of this machine that share the grid: how many, all, or their numbers with commas, such as 0,2
+    /// GPUs of this machine that share the grid: how many, all, or their numbers with commas, such as 0,2 [default:
+    /// one GPU]
     #[arg(long, value_name = "N|all|LIST")]
     gpus: Option<Gpus>,
-    /// Into how many slices each axis is cut for GPUs or ranks, slowest axis first, such as 2x4; by default where the
-    /// parts exchange least
+    /// Number of slices of each axis for GPUs or ranks, slowest axis first, such as 2x4 [default: the cut where
+    /// parts exchange least]
     #[arg(long, value_name = "[NZx]NYxNX")]
     split: Option<String>,
-    /// What carries points from GPU to GPU: peer, from memory to memory; nccl; host, through this machine's
-    /// memory; auto, peer within a process, nccl between processes, host where there is neither
+    /// What carries points between GPUs. peer: copies from memory to memory. nccl: NVIDIA's library. host: this
+    /// machine's memory. auto: peer within a process, nccl between processes, host where there is neither
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = one_of::<Carrier>())]
     exchange: Carrier,
-    /// Steps between two exchanges, at least: points are copied from neighbours as deep as so many steps reach; auto,
-    /// what is predicted to cost least
+    /// Time steps between two exchanges, at least. Points are copied from neighbours as deep as these steps reach.
+    /// auto takes what is predicted to cost least
     #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
     halo: Depth,
-    /// Whether GPUs compute the edges of their parts first, so that they travel while the rest is computed: first;
-    /// never; auto, where the edges are little work
+    /// When GPUs compute the edges of their parts. first: before the rest, so that edges travel meanwhile. never:
+    /// with the rest. auto: first where edges are little work
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = one_of::<Edges>())]
     edges: Edges,
 }
@@ -44,12 +45,12 @@ pub struct SharingArgs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 enum Edges {
-    /// First, where they are little work beside the rest
+    /// Edges first, where they are little work beside the rest
     #[default]
     Auto,
-    /// First
+    /// Edges before the rest
     First,
-    /// With the rest
+    /// Edges with the rest
     Never,
 }
 

@@ -15,16 +15,16 @@ use problem::near::near;
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
 pub struct StencilArgs {
-    /// A named stencil, such as star2d3r; `host list` prints them all. With --weights FILE.toml, the
-    /// stencil of that name in the file. Of `host run` also a .toml file with a system of fields
+    /// Name of a stencil, such as star2d3r (`host list` prints all), or with --weights FILE.toml of a stencil in
+    /// that file. Of `host run` and `host plan` also the .toml file of a system of fields
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// The stencil by its name, as an option
+    /// Name of a stencil, given as an option instead of NAME
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     stencil: Option<String>,
-    /// Your own weights: a dense .npy array of 1 to 3 axes with odd extents, the centre in the
-    /// middle: out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]; or a .toml file, a table for
-    /// each stencil with `offsets` and `weights`, or with `dense`
+    /// File with weights of your own: a .npy array of 1 to 3 axes with odd extents and the centre in the middle, so
+    /// that out[y, x] = sum of w[j, i] * in[y + j - r, x + i - r]; or a .toml file with a table for each stencil,
+    /// of `offsets` and `weights`, or of `dense`
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
 }

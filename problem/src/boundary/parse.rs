@@ -47,7 +47,7 @@ impl Boundary {
     /// for are zero.
     ///
     /// # Errors
-    /// No such kind or axis, two parts for the same sides, one that would undo a more special one
+    /// No such kind or axis, two parts for the same sides, one that would replace a more special one
     /// before it, or an axis that is periodic on one side only.
     pub fn parse(text: &str, dims: usize) -> Result<Self, Error> {
         Self::parse_with(text, dims, &mut |_, _| None)
@@ -155,7 +155,7 @@ impl<'a> Part<'a> {
             let reason = format!("'{other}' and '{this}' are both for {}", self.place);
             Refusal { reason, hint: Some(Hint::Twice) }
         } else {
-            let reason = format!("'{this}' would undo '{other}', which stands before it");
+            let reason = format!("'{this}' would replace '{other}', which stands before it");
             let hint = Hint::Order([this, other].map(str::to_owned));
             Refusal { reason, hint: Some(hint) }
         })
@@ -175,7 +175,7 @@ fn read_side(text: &str, dims: usize, varying: Varying) -> Result<Side, Refusal>
             "odd" => Ok(Side::Odd),
             "odd-reflect" => Ok(Side::OddReflect),
             "constant" => refuse("'constant' needs a value, as in constant=1.5".into(), None),
-            "flux" => refuse("'flux' needs a slope for a point, as in flux=0.5".into(), None),
+            "flux" => refuse("'flux' needs a slope per point, as in flux=0.5".into(), None),
             "robin" => refuse(NUMBERS.into(), None),
             _ => refuse(format!("'{text}' is none of {ALL}"), hint::of_kind(text)),
         };
@@ -229,7 +229,9 @@ fn read_robin(text: &str) -> Result<Side, String> {
     let [a, b, _] = numbers;
     // Images of others would grow with each image of an image, or be infinite.
     if a * b < 0.0 || (a == 0.0 && b == 0.0) {
-        return Err(format!("'robin={text}' needs numbers a and b of one sign, and not two zeros"));
+        return Err(format!(
+            "'robin={text}': a and b must not have different signs, nor both be 0"
+        ));
     }
     Ok(Side::Robin(numbers))
 }
@@ -284,8 +286,8 @@ mod tests {
             ("flux=", "'' is not a finite number"),
             ("robin=1,2", NUMBERS),
             ("x:robin=1,y:zero", NUMBERS),
-            ("robin=1,-2,3", "'robin=1,-2,3' needs numbers a and b of one sign, and not two zeros"),
-            ("robin=0,0,3", "'robin=0,0,3' needs numbers a and b of one sign, and not two zeros"),
+            ("robin=1,-2,3", "'robin=1,-2,3': a and b must not have different signs"),
+            ("robin=0,0,3", "'robin=0,0,3': a and b must not have different signs, nor both be 0"),
             ("x-:periodic", "x is periodic on one side only"),
             ("periodic,x-:zero", "x is periodic on one side only"),
             ("z:zero", "'z' is none of x, x-, x+, y, y-, y+"),
@@ -322,17 +324,17 @@ mod tests {
         for (text, reason, hint) in [
             (
                 "x:zero,periodic",
-                "'periodic' would undo 'x:zero', which stands before it",
+                "'periodic' would replace 'x:zero', which stands before it",
                 Hint::Order(["periodic", "x:zero"].map(str::to_owned)),
             ),
             (
                 "y+:reflect,x:zero,y:constant=1",
-                "'y:constant=1' would undo 'y+:reflect', which stands before it",
+                "'y:constant=1' would replace 'y+:reflect', which stands before it",
                 Hint::Order(["y:constant=1", "y+:reflect"].map(str::to_owned)),
             ),
             (
                 "x-:zero,reflect",
-                "'reflect' would undo 'x-:zero', which stands before it",
+                "'reflect' would replace 'x-:zero', which stands before it",
                 Hint::Order(["reflect", "x-:zero"].map(str::to_owned)),
             ),
             ("x:zero,y:zero,x:periodic", "'x:zero' and 'x:periodic' are both for x", Hint::Twice),

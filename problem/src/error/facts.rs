@@ -86,8 +86,8 @@ impl Hint {
                  with reflect that is at the point itself. For another slope: flux=G",
             ),
             Self::Open => Some(
-                "no kind lets waves out: zero is a wall that reflects them. A sponge in a system of fields absorbs \
-                 them, see docs/reference/system-files.md",
+                "no kind lets waves out: zero is a wall that reflects them. A layer in a system of fields absorbs them: \
+                 [pml] or [sponge] in docs/reference/system-files.md",
             ),
             Self::Fixed => {
                 Some("did you mean zero? For another value: constant=V, such as constant=1.5")

@@ -370,7 +370,7 @@ impl Check<'_> {
             each.map(|(syntax, wanted)| self.typed(syntax, *wanted)).collect::<Result<_, _>>()?;
         match Node::call(function, arguments) {
             Node::Number(number) if !number.is_finite() => {
-                Err(self.wrong(syntax, format!("this is {number}, whatever else is computed")))
+                Err(self.wrong(syntax, format!("this is always {number}")))
             }
             node => Ok((node, function.gives())),
         }
@@ -429,7 +429,7 @@ impl Check<'_> {
     /// A term, written out.
     fn term(&self, name: &str, text: &Text, syntax: &Syntax) -> Result<(Node, Type), Mistake> {
         if self.open.borrow().iter().any(|open| open == name) {
-            return Err(self.wrong(syntax, format!("the term '{name}' is made of itself")));
+            return Err(self.wrong(syntax, format!("the term '{name}' depends on itself")));
         }
         self.open.borrow_mut().push(name.to_owned());
         let syntax = parse(text)?;
@@ -518,7 +518,7 @@ impl Check<'_> {
             return Ok(None);
         }
         if self.purpose == Purpose::Reduced {
-            let what = "a sum over the grid holds no other one";
+            let what = "a sum over the grid cannot contain another one";
             let hint = "give the inner one a name in [totals]: a sum may hold that";
             return Err(self.wrong(syntax, what).hint(hint));
         }
@@ -548,7 +548,7 @@ impl Check<'_> {
         let mut parts = 0;
         node.visit(&mut |_| parts += 1);
         if parts > MOST_PARTS {
-            let what = format!("'{name}' of this has more than {MOST_PARTS} parts");
+            let what = format!("written out, '{name}' has more than {MOST_PARTS} parts");
             return Err(self
                 .wrong(syntax, what)
                 .hint("compute its argument in a field of its own"));
@@ -583,7 +583,7 @@ impl Check<'_> {
         match self.typed(&arguments[0], Type::Number)? {
             Node::Read(Array::Field { field, level: 0 }) => Ok(Node::Read(Array::New(field))),
             Node::Read(Array::Work(_)) => Err(self
-                .wrong(&arguments[0], "a work field is of this step as it is")
+                .wrong(&arguments[0], "a work field always has its value of this step")
                 .hint("write its name alone")),
             _ => Err(self
                 .wrong(&arguments[0], "'new' takes a field, and nothing else")
@@ -705,7 +705,7 @@ impl Check<'_> {
                 "all but random(seed); noise(seed) is a new random number in each step",
             ),
         };
-        let wrong = self.wrong(syntax, format!("'{what}' cannot stand in {place}"));
+        let wrong = self.wrong(syntax, format!("'{what}' cannot be in {place}"));
         Err(wrong.hint(format!("it may hold {may_hold}")))
     }
 

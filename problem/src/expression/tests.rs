@@ -202,8 +202,8 @@ fn every_mistake_is_said_at_its_place() {
                 "it may hold all but random(seed); noise(seed) is a new random number in each step",
             ),
         ),
-        ("u + sqrt(-1)", "this is NaN, whatever else is computed", "sqrt(-1)", None),
-        ("loop_a", "the term 'loop_a' is made of itself", "loop_a", None),
+        ("u + sqrt(-1)", "this is always NaN", "sqrt(-1)", None),
+        ("loop_a", "the term 'loop_a' depends on itself", "loop_a", None),
     ] {
         let found = mistake(text, Purpose::Next);
         assert_eq!(found, (what.to_owned(), marked.to_owned(), hint), "{text}");

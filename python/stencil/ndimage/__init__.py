@@ -97,7 +97,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     `out[i] = sum of weights[j] * input[i + j - len(weights) // 2 - origin]`. `weights` is a sequence of any length, real or
     complex; of complex weights the conjugates count. The other arguments are those of `help(stencil.ndimage)`. Returns an array of the shape of `input`.
 
-    Raises `RuntimeError` for no weights or an unknown mode, `ValueError` for an origin that leaves the weights.
+    Raises `RuntimeError` for no weights or an unknown mode, `ValueError` for an origin outside the weights.
 
         >>> from stencil import ndimage
         >>> ndimage.correlate1d([2, 8, 0, 4, 1, 9, 9, 0], weights=[1, 3]).tolist()
@@ -156,7 +156,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
     `weights` is an array with as many axes as `input`, or as `axes`, of any extents, real or complex; `origin` is one number or one for each of its
     axes, and `mode` one for all. The other arguments are those of `help(stencil.ndimage)`. Returns an array of the shape of `input`.
 
-    Raises `RuntimeError` for weights of another number of axes or an unknown mode, `ValueError` for an origin that leaves the weights.
+    Raises `RuntimeError` for weights of another number of axes or an unknown mode, `ValueError` for an origin outside the weights.
 
         >>> import numpy as np
         >>> from stencil import ndimage
@@ -339,7 +339,7 @@ def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0
 
     The arguments are those of `help(stencil.ndimage)`. Returns an array of the shape of `input`.
 
-    Raises `RuntimeError` for a size below 1 or an unknown mode, `ValueError` for an origin that leaves the values.
+    Raises `RuntimeError` for a size below 1 or an unknown mode, `ValueError` for an origin outside the values.
 
         >>> from stencil import ndimage
         >>> ndimage.uniform_filter1d([2, 8, 0, 4, 1, 9, 9, 0], size=3).tolist()
@@ -356,7 +356,7 @@ def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=
     `size`, `mode` and `origin` are one for all of `axes`, or a sequence. The other arguments are those of `help(stencil.ndimage)`. Returns an array of
     the shape of `input`.
 
-    Raises `RuntimeError` for sequences of another length and unknown modes, `ValueError` for an origin that leaves the values.
+    Raises `RuntimeError` for sequences of another length and unknown modes, `ValueError` for an origin outside the values.
 
         >>> import numpy as np
         >>> from stencil import ndimage
@@ -386,7 +386,7 @@ def prewitt(input, axis=-1, output=None, mode="reflect", cval=0.0):
 
     `mode` is one for all axes or a sequence. The other arguments are those of `help(stencil.ndimage)`. Returns an array of the shape of `input`.
 
-    Raises `RuntimeError` for an unknown mode, `numpy.exceptions.AxisError` for an axis that there is not.
+    Raises `RuntimeError` for an unknown mode, `numpy.exceptions.AxisError` for an axis that does not exist.
 
         >>> import numpy as np
         >>> from stencil import ndimage
@@ -456,7 +456,7 @@ def generic_laplace(
     `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)` writes one into `output`, or returns it where `output` is a type. The other
     arguments are those of `help(stencil.ndimage)`; `mode` is one for all of `axes` or a sequence. Returns an array of the shape of `input`.
 
-    Raises `RuntimeError` for sequences of another length, `ValueError` for axes that there are not.
+    Raises `RuntimeError` for sequences of another length, `ValueError` for axes that do not exist.
 
         >>> import numpy as np
         >>> from stencil import ndimage

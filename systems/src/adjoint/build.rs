@@ -211,7 +211,7 @@ fn over_steps(first: usize) -> Node {
 /// Checks that the lengths of steps are known.
 fn check(system: &System, (misfit, steps): (&Misfit, usize)) -> Result<(), Error> {
     if system.varies_steps() && misfit.paces.len() != steps {
-        let what = "steps are as long as the values say, which only a run knows: take the gradient of a run, or a number for dt";
+        let what = "the step length follows from the values, which are known in a run only: take the gradient of a run, or give dt a number";
         return Err(refused(what.into()));
     }
     Ok(())

@@ -147,7 +147,7 @@ impl AdjointBuilder<'_> {
         let spacing = &system.spacing[3 - dims..];
         description.spacing =
             spacing.iter().map(|it| Text::new("the spacing", &format!("{it:?}"))).collect();
-        // Where steps are as long as the values say, tables have their times.
+        // Where the step length follows from the values, tables have their times.
         let dt = if system.varies_steps() { 1.0 } else { system.clock.dt };
         description = description.time_step(format!("{dt:?}"));
         description.steps = steps + usize::from(self.completes);

@@ -17,7 +17,7 @@ use problem::boundary::Side;
 /// There is no such constant, or it is needed as a number.
 pub fn as_coefficients(system: &System, names: &[String]) -> Result<System, Error> {
     let Some(origin) = &system.source else {
-        return Err(refused("nobody knows what this system was made of".into()));
+        return Err(refused("the description of this system is not known".into()));
     };
     let mut description = origin.description.clone();
     let texts: BTreeMap<String, Text> = description
@@ -33,7 +33,8 @@ pub fn as_coefficients(system: &System, names: &[String]) -> Result<System, Erro
             return Err(refused(format!("there is no constant '{name}'")));
         };
         if is_made_of(text)? {
-            let what = format!("'{name}' is made of another constant that is asked for, too");
+            let what =
+                format!("'{name}' depends on another constant by which the gradient is asked for");
             return Err(refused(what));
         }
         let value = origin.constants.iter().find(|(known, _)| known == name);
@@ -60,7 +61,7 @@ pub fn as_coefficients(system: &System, names: &[String]) -> Result<System, Erro
     let found = found.map(|found| found.with_clock_of(Some(system.clock)));
     found.map_err(|error| {
         refused(format!(
-            "'{told}' is needed as a number, and a gradient is taken of what equations read: {error}"
+            "no gradient by '{told}': it is needed as a number, not only in equations: {error}"
         ))
     })
 }

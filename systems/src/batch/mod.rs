@@ -128,7 +128,7 @@ impl BatchSeat {
     ) -> Result<Box<dyn StepSession>, Error> {
         let Member { system: planned, kernel, .. } = &self.batch.members[self.number];
         let Some(own) = alike::like(planned, system) else {
-            let reason = "the system is none of those that are computed side by side".to_owned();
+            let reason = "this system is not computed side by side".to_owned();
             return Err(Error::Unsupported { engine: "cuda", reason });
         };
         let own = System { beside: planned.beside.clone(), ..own };
@@ -160,7 +160,7 @@ fn members(systems: &[System], request: Request) -> Result<(Vec<Member>, ChosenP
     loop {
         beside(&mut alike);
         let [(_, first), _, ..] = alike.as_slice() else {
-            return Err("they differ in more than numbers of their equations".into());
+            return Err("the runs differ in more than numbers of their equations".into());
         };
         let chosen = plan::choose(first, request).map_err(|error| error.to_string())?;
         let launch = chosen.launch();

@@ -80,7 +80,7 @@ fn one(
     steps: usize,
 ) -> Result<StepPlan, Refusal> {
     const NO_PART: &str =
-        "no part of the grid that fits a multiprocessor is right after so many steps";
+        "no part of the grid that fits a multiprocessor holds all points that so many steps need";
     let (seconds, tile) = gpu::tiles::fastest(run.system, held, machine, steps)
         .ok_or_else(|| Refusal::Chain(NO_PART.into()))?;
     let launch = LaunchWork::Chain(tile);

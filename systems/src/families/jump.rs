@@ -80,7 +80,8 @@ fn on_gpu(run: &PlannedRun) -> Result<StepPlan, Refusal> {
     let machine = run.hardware.carries()?;
     fft::check_on_gpu(run.system, &parts, machine).map_err(system)?;
     let seconds = fft::seconds_on_gpu(run.system, &parts, run.steps, machine);
-    let seconds = seconds.ok_or_else(|| system("no torus of its size fits a multiprocessor"))?;
+    let seconds =
+        seconds.ok_or_else(|| system("no transform of its size fits a multiprocessor"))?;
     // Steps on the CPU are done before a GPU is open.
     let set_up = match LaunchWork::Step.check(run.system) {
         Ok(()) => CORE.set_up.kernels_ms,
@@ -105,7 +106,7 @@ fn ready(run: &PlannedRun) -> Result<Parts, Refusal> {
     }
     let parts = fft::parts(of).map_err(system)?;
     if !asked && !parts.are_stable(of, steps) {
-        return Err(system("waves grow so much that little of a jump would be certain"));
+        return Err(system("waves grow so much that rounding would spoil a jump"));
     }
     Ok(parts)
 }

@@ -59,7 +59,7 @@ pub fn frozen_sums(system: &System, frozen: &FrozenValues) -> Result<Vec<LinearS
 fn sums_of(system: &System, frozen: Option<&FrozenValues>) -> Result<Vec<LinearSum>, String> {
     system.check_solves_nothing()?;
     if frozen.is_none() && system.varies_steps() {
-        return Err("steps are as long as the values say".into());
+        return Err("the step length follows from the values".into());
     }
     if frozen.is_none() && system.solid.is_some() {
         return Err("some points are solid, so not all points have one equation".into());

@@ -58,7 +58,7 @@ const MOST: usize = 12;
 /// Why it is not one that jumps.
 pub fn parts(system: &System) -> Result<Parts, String> {
     if !system.receivers.is_empty() {
-        return Err("receivers record each step, and a jump has none in between".into());
+        return Err("receivers record each step, and a jump skips steps".into());
     }
     if !system.chain.allows_one() {
         return Err("it takes steps by Fourier transforms, not in a chain".into());

@@ -94,9 +94,7 @@ fn group(system: &System, sums: &[LinearSum], fields: Vec<usize>) -> Result<Grou
                         if found == End::Open {
                             let kind = boundary.sides[axis][end];
                             return Err(format!(
-                                "'{}' is read beyond {side}{sign}, and no torus imitates {kind} there: \
-                                 weights must be the same at both sides, and beside a constant or an \
-                                 edge read one point far",
+                                "'{}' is read beyond {side}{sign}, where transforms cannot imitate {kind}: weights must be symmetric, and beside a constant or an edge read one point far",
                                 name(from),
                             ));
                         }

@@ -66,7 +66,7 @@ fn terms_that_nothing_uses_are_checked() {
         ("2*w", "there is no 'w'"),
         ("u +", "a number, a name or ( is expected here"),
         ("lap(u, u)", "'lap' takes 1 argument, not 2"),
-        ("spare", "the term 'spare' is made of itself"),
+        ("spare", "the term 'spare' depends on itself"),
         ("random(1) + w", "there is no 'w'"),
         ("random(1) + u", "'u' cannot stand in a value to start with"),
         ("if(u, 1, 0)", "a condition is expected here, this is a number"),

@@ -125,7 +125,7 @@ impl March {
     /// Why there are none.
     pub fn best(system: &System, machine: &Machine) -> Result<(Self, f64), String> {
         if system.shape.dims() != 3 {
-            return Err("only grids of three axes are gone through by planes".into());
+            return Err("only 3D grids are computed plane by plane".into());
         }
         let columns = 16 / system.dtype.bytes().max(4);
         let lanes = ACROSS / columns;
@@ -155,7 +155,7 @@ impl March {
             return Err("no point has all its neighbours in the grid".into());
         }
         if queued(stage, &held) > WORDS || point_instructions(stage) > INSTRUCTIONS {
-            return Err("its values do not fit the registers".into());
+            return Err("its values do not fit into the registers".into());
         }
         if self.shared_bytes(stage, geometry) > machine.shared_bytes_per_block as usize {
             return Err("a multiprocessor has no room for its planes".into());

@@ -95,7 +95,7 @@ fn sweeps_are_taken_where_they_are_faster() {
     assert_eq!(asked("star2d1r", "f16", wave), Ok("sweep"));
     for (stencil, dtype, next, part) in [
         ("box2d1r", "f32", wave, "f16 and bf16, not in f32"),
-        ("box2d8r", "f16", wave, "reaches 8 points far, sweeps take up to 7"),
+        ("box2d8r", "f16", wave, "reaches 8 points far; sweeps take up to 7"),
         ("box2d1r", "f16", "0.5*u", "no stencil of a field"),
         ("box2d1r", "f16", "s(u) + s(prev(u))", "more than one sum"),
         ("box2d1r", "f16", "s(u) + s(u*u)", "reads neighbours, of an expression"),

@@ -43,7 +43,7 @@ pub fn parts(stencil: &Stencil, layered: [bool; 3]) -> Result<Vec<AxisPart>, Str
     }
     let sum: f64 = taps.iter().map(|tap| tap.weight).sum();
     if sum.abs() > ROUNDING * stencil.gain() {
-        return Err(format!("its weights sum to {sum:.3}, those of a derivative to 0"));
+        return Err(format!("its weights sum to {sum:.3}; weights of a derivative sum to 0"));
     }
     let axes_of = |offset: [i32; 3]| offset.iter().filter(|along| **along != 0).count();
     if taps.iter().any(|tap| axes_of(tap.offset) > 1) {

@@ -78,7 +78,7 @@ pub fn absorb(
             None => rates[number].as_mut().unwrap_or(&mut fields[number].next),
         };
         if matches!(value, Node::Solve(..)) {
-            let wrong = text.wrong("this layer stretches derivatives, and a solve is none");
+            let wrong = text.wrong("this layer stretches derivatives; a solve is not one");
             return Err(wrong.hint("name the others: [pml] fields = [\"u\"]"));
         }
         *value = layer.stretched(value, text)?;
@@ -120,7 +120,7 @@ fn check(memories: &[MemoryVariable], profile: &Profile, text: &PmlText) -> Resu
         let axes = AXES.into_iter().zip(profile.layered()).filter(|(_, layered)| *layered);
         let axes: Vec<&str> = axes.map(|(axis, _)| axis).collect();
         let what = format!(
-            "nothing for this layer to absorb: its equations take no derivative along {}",
+            "this layer has nothing to absorb: no equation takes a derivative along {}",
             axes.join(", ")
         );
         let hint = "a derivative is a stencil, such as dx = { derivative = \"x\", order = 4 }";

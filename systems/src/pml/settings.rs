@@ -77,14 +77,15 @@ pub fn profile(
     if ends.is_empty() {
         return Err(text
             .at
-            .wrong("fields are periodic along all axes: there is no end for a layer"));
+            .wrong("fields are periodic along all axes, so there is no side for a layer"));
     }
     for (axis, name) in AXES.into_iter().enumerate() {
         let count = ends.iter().filter(|end| end.axis == axis).count();
         let points = shape.extents()[axis];
         if count * width >= points {
             let layers = if count == 2 { "two layers" } else { "a layer" };
-            let what = format!("{layers} of {width} points along {name} leave nothing of {points}");
+            let what =
+                format!("{layers} of {width} points along {name} leave no points of {points}");
             return Err(text.at.wrong(what));
         }
     }

@@ -168,7 +168,7 @@ impl Builder {
         match &mut self.of {
             BuilderKind::Sum(_, refused) => {
                 *refused =
-                    Some(none("a stencil has kernels, which `kernel` names; ways are of systems"));
+                    Some(none("`way` is for systems; of a stencil `kernel` names the kernels"));
             }
             BuilderKind::System(of) => of.choices.asked.family = Some(way.name()),
         }
@@ -277,7 +277,7 @@ fn only(left: SystemState) -> Result<Grid, Error> {
     let mut arrays = left.arrays.into_iter();
     match (arrays.next(), arrays.next()) {
         (Some((_, grid)), None) => Ok(grid),
-        _ => Err(none(&format!("{found} arrays were left, and a stencil has one"))),
+        _ => Err(none(&format!("the state has {found} arrays; a stencil has one"))),
     }
 }
 
@@ -294,7 +294,7 @@ impl SystemChoices {
         let form = match left {
             None => choices.form(inputs)?,
             Some(_) if !inputs.is_empty() => {
-                return Err(none("an earlier run left its values, and others are given"));
+                return Err(none("both a state and start values are given"));
             }
             Some((left, is_changed)) => {
                 choices.system = choices.system.with_clock_of(left.clock);
@@ -343,17 +343,19 @@ impl Choices {
     /// The job that the system is, if it is one.
     fn job(&self) -> Result<Option<Job>, Error> {
         let job = match (self.asked.family, sum::job(&self.system)) {
-            (Some(_), _) => Err("steps are taken by a way of systems".to_owned()),
+            (Some(_), _) => Err("`way` names how the steps are taken".to_owned()),
             (None, job) => job,
         };
         match job {
             Ok(job) => Ok(Some(sum::fused(job, self.fuse))),
             Err(why) if self.fuse != Depth::Auto => {
-                Err(none(&format!("steps are fused of stencils, and this is none: {why}")))
+                Err(none(&format!("only a stencil fuses steps, and this system is not one: {why}")))
             }
             Err(why) if let Some(kernel) = self.kernel => {
-                let reason =
-                    format!("{} is a kernel of stencils, and this is none: {why}", kernel.name());
+                let reason = format!(
+                    "{} is a kernel for stencils, and this system is not one: {why}",
+                    kernel.name()
+                );
                 Err(none(&reason))
             }
             Err(_) => Ok(None),

@@ -186,7 +186,8 @@ impl SystemSimulation {
         let engine = if jumps { EngineRequest::Fft } else { engine };
         if let Some(sharing) = sharing {
             if family.is_some() {
-                let reason = "ranks take the kernel that is predicted to be fastest, none by name";
+                let reason =
+                    "ranks take the kernel that is predicted to be fastest; none can be named";
                 return Err(Error::Split { reason: reason.into() });
             }
             return Self::with(system, ranks::session(system, engine, sharing, beginning)?);

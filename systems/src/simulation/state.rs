@@ -329,7 +329,7 @@ impl Simulation {
         let sharing = self.choices.as_ref().and_then(|choices| choices.asked.sharing.as_ref());
         match sharing.map(|sharing| &sharing.ranks) {
             Some(Ranks::Processes(_)) => {
-                let reason = "processes share the grid, and a gradient is taken by one process: of its threads or GPUs, or of one rank";
+                let reason = "processes share the grid; gradients are for one process, with its threads or GPUs";
                 Err(Error::Split { reason: reason.into() })
             }
             _ => Ok(()),
@@ -342,7 +342,7 @@ impl Simulation {
         match sharing {
             None => Ok(()),
             Some(_) => {
-                let reason = "ranks share the grid, which is not changed between steps";
+                let reason = "a grid that ranks share cannot be changed between steps";
                 Err(Error::Split { reason: reason.into() })
             }
         }

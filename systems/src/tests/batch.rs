@@ -191,7 +191,7 @@ fn what_cannot_be_side_by_side_says_why() {
     let told = Batch::plan(&small, request, Some(1e-9)).err().unwrap();
     assert!(told.contains("is predicted to take"), "{told}");
     let powers = swept(&heat(&[40, 40], "^k"), "k", &[2.0, 3.0]);
-    assert_eq!(why(&powers), "they differ in more than numbers of their equations");
+    assert_eq!(why(&powers), "the runs differ in more than numbers of their equations");
     let many: Vec<f64> = (0..=MOST).map(|number| number as f64 + 0.5).collect();
     assert_eq!(why(&swept(&heat(&[40], ""), "k", &many)), "there are more than 64");
 }

@@ -168,7 +168,7 @@ fn steps_that_are_off_by_more_are_taken_again() {
     let mut other = tolerant("1e-8", "2");
     other.method = crate::Method::Rk4;
     let refused = System::new(&other, Path::new("")).unwrap_err().to_string();
-    assert!(refused.contains("'rk4' does not know what it is off by"), "{refused}");
+    assert!(refused.contains("'rk4' has no error estimate"), "{refused}");
     let mut other = tolerant("-1", "2");
     let refused = System::new(&other, Path::new("")).unwrap_err().to_string();
     assert!(refused.contains("a tolerance is a number above 0"), "{refused}");
@@ -276,9 +276,9 @@ fn what_is_wrong_with_such_steps_is_told() {
         system.and_then(|system| SystemSimulation::new(&system)).map(drop).unwrap_err().to_string()
     };
     let dt = |text: &'static str| move |it: &mut Description| it.dt = crate::Text::new("dt", text);
-    assert!(of(&dt("max(u) - 10")).contains("after 0 steps the next one would be -6 long"));
+    assert!(of(&dt("max(u) - 10")).contains("after step 0 the next step would have the length -6"));
     assert!(of(&dt("1/min(u - 2)")).contains("would be inf long"));
-    assert!(of(&dt("0.1/max(u*dt)")).contains("the time step is made of itself"));
+    assert!(of(&dt("0.1/max(u*dt)")).contains("the time step depends on itself"));
     assert!(of(&dt("0.1")).contains("'dt_every' is of a time step that follows"));
     assert!(of(&|it| it.dt_every = Some(0)).contains("'dt_every' is 0 steps"));
     assert!(of(&dt("max(new(u))")).contains("cannot stand in what is summed over the grid"));
@@ -295,5 +295,5 @@ fn what_is_wrong_with_such_steps_is_told() {
     assert!(until.contains("no run ends at -2"), "{until}");
     let system = System::new(&decay(), Path::new("")).unwrap();
     let refused = SystemSimulation::on(&system, EngineRequest::Fft).err().unwrap().to_string();
-    assert!(refused.contains("steps are as long as the values say"), "{refused}");
+    assert!(refused.contains("the step length follows from the values"), "{refused}");
 }

@@ -106,7 +106,7 @@ pub fn layered(seed: u64, reach: i32, is_by_rates: bool) -> Description {
         Draw { order, layered: true, solid: Solid::Nowhere, ..Draw::new(seed, reach) }.system();
     if let Err(error) = System::new(&drawn, Path::new("")) {
         let told = error.to_string();
-        let none = ["nothing for this layer to absorb", "periodic along all axes"];
+        let none = ["this layer has nothing to absorb", "periodic along all axes"];
         assert!(none.iter().any(|why| told.contains(why)), "seed {seed}: {told}: {drawn:#?}");
         drawn.pml = None;
     }

@@ -102,7 +102,7 @@ fn tables_are_columns_of_a_file() {
         ("file = \"w.csv\"", &b"0,1\n0,2\n"[..], "w.csv: line 2: 0 does not increase"),
         ("file = \"w.csv\"", b"0,1\n1,b\n", "w.csv: line 2: 'b' is no number"),
         ("file = \"w.csv\"", b"0\n1\n", "step = \"dt\" is from one argument to the next"),
-        ("file = \"w.csv\"\nstep = 0", b"0\n1\n", "arguments that increase by 0 make no table"),
+        ("file = \"w.csv\"\nstep = 0", b"0\n1\n", "the step of a table's arguments is 0"),
         (
             "file = \"w.csv\"\nstep = 1",
             b"0,1\n1,2\n",
@@ -123,12 +123,12 @@ fn what_is_wrong_with_a_place_is_told_with_its_row() {
         (
             "at = \"a.csv\"",
             "3,4\n3,16\n",
-            "a.csv: line 2: 16 is none of the points 0 to 15 of this axis",
+            "a.csv: line 2: 16 is outside the points 0 to 15 of this axis",
         ),
         (
             "at = \"a.csv\"\nunits = \"coordinates\"",
             "3,7.6\n",
-            "a.csv: line 1: 7.6 is none of the coordinates 0 to 7.5",
+            "a.csv: line 1: 7.6 is outside the coordinates 0 to 7.5",
         ),
         ("at = \"a.csv\"", "3,4,5\n", "a.csv: rows of 3 numbers, the grid has 2 axes"),
         ("at = \"a.csv\"", "3,4\n5\n", "a.csv: line 2: 1 numbers, the first row has 2"),

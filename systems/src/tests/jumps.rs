@@ -288,14 +288,14 @@ fn what_is_not_diagonal_is_refused_by_its_name() {
         (
             "u + wide(u)",
             "y:periodic,x:zero",
-            "'u' is read beyond x-, and no torus imitates zero there: weights must be the same at both sides, and \
-             beside a constant or an edge read one point far",
+            "'u' is read beyond x-, where transforms cannot imitate zero: weights must be symmetric, and beside a \
+             constant or an edge read one point far",
         ),
         (
             "u + dx(u)",
             "reflect",
-            "'u' is read beyond x+, and no torus imitates reflect there: weights must be the same at both sides, \
-             and beside a constant or an edge read one point far",
+            "'u' is read beyond x+, where transforms cannot imitate reflect: weights must be symmetric, and beside a \
+             constant or an edge read one point far",
         ),
         (
             "u + laplace(u) + v",
@@ -330,7 +330,7 @@ fn what_is_not_diagonal_is_refused_by_its_name() {
     );
     assert_eq!(
         refused(&heat.receiver("u", &[3, 4])),
-        "receivers record each step, and a jump has none in between"
+        "receivers record each step, and a jump skips steps"
     );
 }
 

@@ -71,7 +71,7 @@ fn files_have_places_between_points() {
     assert_eq!(system.receivers().next().unwrap(), ("u", &[2.5][..]));
     for (more, expected) in [
         (format!("{at}interpolation = \"cubic\"\n"), "'cubic' is none of linear, sinc"),
-        ("[[receivers]]\nfield = \"u\"\nat = [8.5]\n".into(), "8.5 is none of the points 0 to 8"),
+        ("[[receivers]]\nfield = \"u\"\nat = [8.5]\n".into(), "8.5 is outside the points 0 to 8"),
     ] {
         let error = read(&more).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

@@ -356,7 +356,8 @@ fn mistakes_are_told_with_what_is_meant() {
         assert_eq!(mistake(&heat(field().walls(walls))), expected);
     }
     let open = Description { solid: None, ..heat(field().walls("odd")) };
-    let expected = "there are no solid points that have walls; [grid] solid = \"x^2 + y^2 < 9\" says which points are solid";
+    let expected =
+        "there are no solid points; [grid] solid = \"x^2 + y^2 < 9\" says which points are solid";
     assert_eq!(mistake(&open), expected);
     for (solid, expected) in [
         (
@@ -365,7 +366,7 @@ fn mistakes_are_told_with_what_is_meant() {
         ),
         (
             "x < t",
-            "solid points do not move, and this holds the time; a condition of coordinates says which points are solid",
+            "solid points do not move, but this condition holds the time; a condition of coordinates says which points are solid",
         ),
         (
             "x",
@@ -381,8 +382,8 @@ fn mistakes_are_told_with_what_is_meant() {
     let small = Grid::new(&[4, 5], vec![0.0; 20]).unwrap();
     let expected = "this holds 4x5 values, the grid has 20x24 points; ";
     assert_eq!(mistake(&heat(field()).solid(small)), expected);
-    let wide = "this reads 2 points away, and beside solid points equations read one: give it a work field for a \
-                stencil of a stencil, stencils of radius 1, or walls = \"value=E\"; ";
+    let wide = "this reads 2 points away; beside solid points equations may read one: write a stencil of a stencil \
+                as a work field, take stencils of radius 1, or walls = \"value=E\"; ";
     let nested = || FieldText::new("u", START, "u + nine(nine(u))");
     assert_eq!(mistake(&heat(nested())), wide);
     let fourth = heat(FieldText::new("u", START, "u + far(u)")).derivative("far", "laplace", 4);

@@ -156,7 +156,7 @@ fn what_cannot_be_solved_is_told() {
         ))
     };
     for (value, boundary, expected) in [
-        ("1 + solve(laplace, u)", "periodic", "'solve' stands alone, as the value of a work field"),
+        ("1 + solve(laplace, u)", "periodic", "'solve' must be the whole value of a work field"),
         ("solve(lapalce, u)", "periodic", "there is no stencil 'lapalce'; did you mean laplace?"),
         ("solve(u, laplace)", "periodic", "there is no stencil 'u'"),
         ("solve(2*u, u)", "periodic", "'solve' takes the name of a stencil"),

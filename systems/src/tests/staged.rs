@@ -93,7 +93,11 @@ fn what_is_wrong_is_told_at_its_place() {
         ("", u("next = \"u\"\nrate = \"u\""), "has next values, and a rate"),
         ("", u(""), "the key 'next' is missing"),
         ("method = \"rk5\"", u("rate = \"u\""), "'rk5' is none of euler, rk2, ssprk3, rk4"),
-        ("method = \"rk4\"", u("next = \"u\""), "'rk4' integrates rates, and this has none"),
+        (
+            "method = \"rk4\"",
+            u("next = \"u\""),
+            "'rk4' integrates rates, and this field has 'next'",
+        ),
         ("method = \"rk4\"", u("rate = \"prev(u)\""), "which has no 'prev'"),
         ("method = \"rk2\"", u("rate = \"new(u)\""), "which has no 'new'"),
         ("", u("next = \"w\"") + "[work.w]\nvalue = \"u\"\nstart = 0\n", "no key 'start' here"),
@@ -128,11 +132,11 @@ fn a_run_ends_at_its_time() {
     let fewer = of("3.01").unwrap().with_steps(0);
     assert_eq!((fewer.steps(), fewer.dt()), (0, 3.01 / 11.0));
     for (until, expected) in [
-        ("0", "no run with a time step of 0.3"),
-        ("-1", "no run with"),
-        ("1e30", "no run with"),
-        ("\"10*dt\"", "made of the time step"),
-        ("\"2*half\"", "made of the time step"),
+        ("0", "is no end time for a time step of 0.3"),
+        ("-1", "is no end time"),
+        ("1e30", "is no end time"),
+        ("\"10*dt\"", "depends on the time step"),
+        ("\"2*half\"", "depends on the time step"),
         ("\"k*t\"", "cannot stand in a constant"),
     ] {
         let error = of(until).unwrap_err().to_string();

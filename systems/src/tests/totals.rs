@@ -459,9 +459,9 @@ fn a_variance_is_made_of_a_mean() {
         System::new(&description, Path::new("")).unwrap_err().to_string()
     };
     let found = circle("sum(u - b)", "mean(u^2) + a");
-    assert!(found.contains("this total is made of itself: 'a', of 'b', of 'a'"), "{found}");
+    assert!(found.contains("this total depends on itself: 'a', of 'b', of 'a'"), "{found}");
     let found = circle("sum(u - a)", "mean(u)");
-    assert!(found.contains("this total is made of itself: 'a', of 'a'"), "{found}");
+    assert!(found.contains("this total depends on itself: 'a', of 'a'"), "{found}");
 }
 
 /// What a wrong total is told.
@@ -473,13 +473,13 @@ fn a_wrong_total_is_told_with_its_place() {
     };
     for (total, why) in [
         ("u", "'u' cannot stand in a total outside of a sum over the grid"),
-        ("sum(max(u))", "a sum over the grid holds no other one"),
+        ("sum(max(u))", "a sum over the grid cannot contain another one"),
         ("sum(u", "this ( is not closed"),
         ("sum(new(u))", "cannot stand in what is summed over the grid"),
         ("sum(u, 2)", "'sum' takes 1 argument, not 2"),
         ("x + sum(u)", "'x' cannot stand in a total"),
         ("summ(u)", "there is no 'summ'"),
-        ("2*t", "this is made of no sum over the grid"),
+        ("2*t", "a total needs a sum over the grid"),
     ] {
         let found = told(total);
         assert!(found.contains(why), "{total}: {found}");

@@ -79,7 +79,7 @@ impl Totals {
             let mut sums = false;
             node.visit(&mut |part| sums |= matches!(part, Node::Total(_)));
             if !sums {
-                let wrong = value.wrong("this is made of no sum over the grid");
+                let wrong = value.wrong("a total needs a sum over the grid");
                 return Err(wrong.hint("such as sum(u), mean(u) or max(abs(u))"));
             }
             totals.ends[number] = totals.reductions.len();
@@ -105,7 +105,7 @@ impl Totals {
         node.visit(&mut see);
         self.reductions.iter().for_each(|reduction| reduction.value.visit(&mut see));
         if of_itself {
-            return Err(text.wrong("the time step is made of itself"));
+            return Err(text.wrong("the time step depends on itself"));
         }
         self.ends.push(self.reductions.len());
         Ok(node)

@@ -42,7 +42,7 @@ impl Order<'_> {
             let names = circle.map(|it| format!("'{}'", self.texts[*it].name.as_str()));
             let names = names.collect::<Vec<_>>().join(", of ");
             let text = &self.texts[number].value;
-            return Err(text.wrong(format!("this total is made of itself: {names}")));
+            return Err(text.wrong(format!("this total depends on itself: {names}")));
         }
         self.open.push(number);
         for of in self.made_of[number].clone() {

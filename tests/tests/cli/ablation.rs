@@ -30,7 +30,7 @@ fn what_has_no_dense_twin_is_refused_before_a_gpu_is_looked_for() {
         "no dense twin takes the radius 4 of box2d4r in tf32",
     );
     refused("box2d1r --ablation --dtype f64", "dense twins multiply f16, bf16 or tf32, not f64");
-    refused("box2d1r --ablation --dtype f16,tf32", "it is of one --dtype");
+    refused("box2d1r --ablation --dtype f16,tf32", "an ablation measures one --dtype");
     refused("box2d1r --ablation --size 5x6x7", "5x6x7");
     refused("box2d1rr --ablation", "box2d1r");
 }

@@ -136,7 +136,7 @@ fn whole_numbers_that_are_none_are_answered_with_one() {
 
 #[test]
 fn pictures_are_not_printed() {
-    let text = "error: cannot write -: this is not printed; a file of that name is ./-\n  \
+    let text = "error: cannot write -: this cannot be printed; write ./- for a file of that name\n  \
                 help: name a file, in a folder that exists";
     let folder = Folder::new();
     folder.fail("plan star2d1r --png -", 5, text);

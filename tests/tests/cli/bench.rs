@@ -108,7 +108,7 @@ fn systems_are_measured_beside_stencils() {
         );
         assert!(row["gstencils_per_s"].as_f64().unwrap() > 0.0, "{row}");
     }
-    let reason = "engine 'cpu' cannot run this: the equations of a system are not taken as one sum";
+    let reason = "engine 'cpu' cannot run this: a system is not computed as one sum";
     assert_eq!((&fused["outcome"], &fused["reason"]), (&json!("unsupported"), &json!(reason)));
     assert_eq!(of("heat-plate").count(), 3);
 }

@@ -55,7 +55,7 @@ fn ctrl_c_ends_a_benchmark_and_keeps_what_was_measured() {
     assert_eq!(csv.lines().count(), 1 + rows);
     assert_eq!(outcome.stdout.lines().count(), 2 + rows, "{}", outcome.stdout);
     let start = format!("error: interrupted after {rows} of ");
-    let help = "help: the table, and the files of --json and --csv, hold those that were made\n";
+    let help = "help: the table, and the files of --json and --csv, hold the measurements that were made\n";
     assert!(outcome.stderr.starts_with(&start), "{}", outcome.stderr);
     assert!(outcome.stderr.ends_with(help), "{}", outcome.stderr);
     assert_eq!(outcome.code, Some(130));

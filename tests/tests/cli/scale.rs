@@ -50,7 +50,7 @@ fn another_network_gives_other_times() {
     let exposed = |line: &&str| line.trim_start_matches(['>', ' ']).starts_with("exchange beside");
     assert!(text.lines().any(|line| exposed(&line)), "{text}");
 
-    let help = "a network is TOML, as docs/benchmarks/scaling.md shows the built-in one: name, source, \
+    let help = "a network is TOML, as the file that docs/benchmarks/scaling.md links to: name, source, \
                 link_bytes_per_s, link_latency_s, fabric_bytes_per_s, fabric_latency_s, message_s, \
                 pack_bytes_per_s, exchange_s";
     fs::write(folder.path("ours.toml"), own.replace("exchange_s = 0", "exchange_s = -1")).unwrap();
@@ -100,7 +100,7 @@ fn gpus_that_cannot_share_the_grid_are_refused() {
         assert!(outcome.stderr.contains("cannot be used with"), "{}", outcome.stderr);
     }
     folder.succeed("example gray-scott --write spots.toml");
-    let text = "error: --gpus is for stencils, and for systems that are one; this one is not: it has 2 fields\n  \
+    let text = "error: --gpus is for stencils and for systems that are a stencil; this system is not one: it has 2 fields\n  \
                 help: leave it out: what several GPUs make of this system is not predicted; `host run` computes it on them";
     folder.fail("plan spots.toml --machine h200 --gpus 2", 2, text);
     // Without a GPU there is none to plan for.

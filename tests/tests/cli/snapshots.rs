@@ -126,6 +126,6 @@ fn a_folder_that_is_gone_loses_nothing_that_was_kept() {
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
     let start = "error: cannot write out/u_";
     assert!(outcome.stderr.starts_with(start), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("; state holds it after step "), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("; state holds the state after step "), "{}", outcome.stderr);
     assert!(folder.path("away/u_0.npy").exists());
 }

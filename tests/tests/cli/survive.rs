@@ -103,7 +103,7 @@ fn signals_leave_a_checkpoint() {
         Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         let outcome = ProgramOutput::from(child.wait_with_output().unwrap());
         assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
-        let start = format!("error: interrupted{name}; state holds it after step ");
+        let start = format!("error: interrupted{name}; state holds the state after step ");
         let end = "\n  help: go on with the same command line and --resume state\n";
         let step = outcome.stderr.strip_prefix(&start).and_then(|rest| rest.strip_suffix(end));
         let step: u32 = step.unwrap_or_else(|| panic!("{}", outcome.stderr)).parse().unwrap();
@@ -215,7 +215,7 @@ fn checkpoints_that_are_cut_or_of_something_else_are_refused() {
         let outcome = folder.host(&format!("{RUN} {resume}"));
         assert_eq!(outcome.code, Some(2));
         assert!(
-            outcome.stderr.starts_with("error: state: the checkpoint is cut"),
+            outcome.stderr.starts_with("error: state: the checkpoint is incomplete"),
             "{}",
             outcome.stderr
         );
@@ -245,7 +245,7 @@ fn values_that_are_not_finite_end_a_run_and_leave_the_last_good_checkpoint() {
         folder.host(&format!("{run} --check-finite 10 --checkpoint state --checkpoint-every 50"));
     assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
     let text = "error: after step 128 the grid holds inf at (x) = (2); after step 127 all values were finite; \
-                state holds it after step 100\n  help: the values outgrew the element type";
+                state holds the state after step 100\n  help: the values outgrew the element type";
     assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
     let outcome = folder.host(&format!("{run} --output u_{{step:03}}.npy --every 60"));
     assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
@@ -293,7 +293,7 @@ fn a_checkpoint_of_another_system_says_what_differs() {
     };
     let besides = format!(
         "this is a checkpoint of {title}, but its spacing, equations, starts, boundaries, stencils, tables, sources \
-         or receivers differ, or the version of the program"
+         or receivers or the version of the program differ"
     );
     for (from, to, what) in [
         ("0.25", "0.125", other("0.25", "0.125")),

@@ -116,7 +116,7 @@ fn a_sweep_has_files_for_each_value() {
     let energy = folder.read::<f64>("own-energy.npy");
     assert_eq!(folder.read::<f64>("0.5-energy.npy"), energy);
     assert_ne!(folder.read::<f64>("1-energy.npy"), energy);
-    let one = "error: one file, last.csv, for all values of k\n  \
+    let one = "error: last.csv is one file for all values of k\n  \
                help: let {k} stand for the value: --receivers last-{k}.csv";
     folder.fail("run wave.toml --sweep k=0.5:1:2 --receivers last.csv", 2, one);
     let other = folder.host("run wave.toml --quiet --sweep q=1:2:2");
@@ -184,7 +184,7 @@ fn a_run_that_fails_leaves_those_beside_it() {
 fn what_a_system_takes_from_files_is_told_with_its_row() {
     let folder = folder(&WAVE.replace("at = [3, \"nx/2\"]", "at = \"places.csv\""));
     fs::write(folder.path("places.csv"), "y,x\n3,12\n4,24\n").unwrap();
-    let text = "error: places.csv: line 3: 24 is none of the points 0 to 23 of this axis\n  \
+    let text = "error: places.csv: line 3: 24 is outside the points 0 to 23 of this axis\n  \
                 help: expected rows of numbers: a .csv, parted by commas, or a .npy array; docs/reference/system-files.md has which columns";
     folder.fail("run wave.toml", 2, text);
     fs::write(folder.path("places.csv"), "y,x\n3,12\n4,2.5\n").unwrap();
@@ -290,14 +290,14 @@ fn a_mistake_in_a_file_is_shown_at_its_place() {
         (
             "nx/2",
             "nx",
-            "line 28, column 11: 24 is none of the points 0 to 23 of this axis\n  | at = [3, \"nx\"]\n  \
+            "line 28, column 11: 24 is outside the points 0 to 23 of this axis\n  | at = [3, \"nx\"]\n  \
              |           ^^\n  \
              help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
         (
             "\"laplace\", order = 4",
             "\"laplace\", order = 3",
-            "line 12, column 27: order 3: it is an even number from 2 to 16\n  \
+            "line 12, column 27: order 3: give an even number from 2 to 16\n  \
              | laplace = { derivative = \"laplace\", order = 3 }\n  |                           ^^^^^^^\n  \
              help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
@@ -358,8 +358,8 @@ fn obstacles_are_those_of_a_condition_or_a_file() {
         (
             "order = 2",
             "order = 4",
-            "line 12, column 9: this reads 2 points away, and beside solid points equations read one: give it a work field for a \
-             stencil of a stencil, stencils of radius 1, or walls = \"value=E\"\n  \
+            "line 12, column 9: this reads 2 points away; beside solid points equations may read one: write a stencil of a stencil \
+             as a work field, take stencils of radius 1, or walls = \"value=E\"\n  \
              | next = \"u + 0.2*laplace(u)\"\n  |         ^^^^^^^^^^^^^^^^^^\n  \
              help: docs/reference/system-files.md has the keys and the language; `host example --list` names examples",
         ),
@@ -406,7 +406,7 @@ fn options_that_make_no_sense() {
         ),
         (
             "--output last.npy",
-            "one file, last.npy, for the fields p, energy\n  \
+            "last.npy is one file for several fields: p, energy\n  \
              help: let {field} stand for the name, such as --output last-{field}.npy",
         ),
         (
@@ -421,7 +421,7 @@ fn options_that_make_no_sense() {
         ),
         (
             "--engine fft",
-            "engine 'fft' cannot run this: receivers record each step, and a jump has none in between\n  \
+            "engine 'fft' cannot run this: receivers record each step, and a jump skips steps\n  \
              help: `--engine auto` takes an engine that can",
         ),
         (
@@ -442,7 +442,7 @@ fn options_that_make_no_sense() {
     ] {
         folder.fail(&format!("run wave.toml {options}"), 2, &format!("error: {text}"));
     }
-    let text = "error: there are no receivers to be recorded\n  \
+    let text = "error: the system has no receivers to record\n  \
                 help: a system's file has them under [[receivers]]: field = \"u\", at = [y, x]";
     folder.fail("example gray-scott --receivers traces.csv", 2, text);
 }
@@ -658,7 +658,7 @@ fn a_system_that_is_a_stencil_is_computed_as_one() {
     for (a, b) in whole.iter().zip(values("resumed.npy")) {
         assert!((a - b).abs() < 1e-13, "{a} {b}");
     }
-    let text = "error: --fuse is for stencils, and for systems that are one; this one is not: it has 2 fields\n  \
+    let text = "error: --fuse is for stencils and for systems that are a stencil; this system is not one: it has 2 fields\n  \
                 help: leave it out: steps of this system are taken together in launches (--chain), or at once by \
                 --engine fft";
     folder.fail("run two.toml --fuse 2", 2, text);
@@ -766,7 +766,7 @@ fn the_adjoint_of_a_system_is_a_system() {
     folder.fail(
         "adjoint wave.toml --by q",
         2,
-        "error: there is no gradient: there is no coefficient 'q'\n  \
+        "error: no gradient: there is no coefficient 'q'\n  \
          help: the page docs/how-to/gradients.md lists what is differentiated, and what is not",
     );
 }

@@ -85,7 +85,7 @@ fn what_does_not_fit_is_refused() {
     };
     let most = Limits::H200.shared_bytes;
     assert!(check(1, most).is_ok());
-    let reason = "what 5 steps of radius 8 depend on does not fit shared memory";
+    let reason = "the points that 5 steps of radius 8 need do not fit into shared memory";
     assert_eq!(plan(5, most).unwrap_err(), reason);
     assert_eq!(check(5, most).unwrap_err(), reason);
     // Boxes are cut to what the GPU has, and there is a plan as long as one point fits.

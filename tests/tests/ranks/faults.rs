@@ -99,8 +99,10 @@ fn a_request_to_end_leaves_a_checkpoint_of_the_last_step() {
     signal("-TERM", &process(&folder, 0));
     let ProgramOutput { code, stderr, .. } = end_of(child);
     assert_eq!(code, Some(143), "{stderr}");
-    let said =
-        format!("error: interrupted by SIGTERM; state holds it after step {}\n", steps(&folder));
+    let said = format!(
+        "error: interrupted by SIGTERM; state holds the state after step {}\n",
+        steps(&folder)
+    );
     assert!(stderr.contains(&said), "{stderr}");
     resume(&folder, 1);
 }

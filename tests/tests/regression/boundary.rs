@@ -10,7 +10,7 @@ fn parts_that_contradict_are_refused() {
     for (boundary, reason, help) in [
         (
             "x:zero,periodic",
-            "'periodic' would undo 'x:zero', which stands before it",
+            "'periodic' would replace 'x:zero', which stands before it",
             "give the more general one first: --boundary periodic,x:zero",
         ),
         ("x:zero,x:periodic", "'x:zero' and 'x:periodic' are both for x", "leave one of them out"),

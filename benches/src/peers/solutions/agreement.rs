@@ -29,8 +29,8 @@ pub struct Agreement {
 
 impl Agreement {
     /// Names of the columns.
-    pub const HEADER: &str = "| problem | beside | compared | grids | steps | apart | order | demanded |\n\
-                              | --- | --- | --- | --- | --- | --- | --- | --- |";
+    pub const HEADER: &str = "| problem | beside | compared | grids | apart | order | demanded |\n\
+                              | --- | --- | --- | --- | --- | --- | --- |";
 
     /// On no grid yet.
     #[must_use]
@@ -95,12 +95,26 @@ impl Agreement {
         Ok(())
     }
 
+    /// Of quantities of one problem on the same grids: all names, with distances and orders of the one that is farthest on
+    /// the finest grid.
+    ///
+    /// # Panics
+    /// There are none.
+    #[must_use]
+    pub fn farthest(quantities: &[Self]) -> Self {
+        let names: Vec<&str> = quantities.iter().map(|one| &*one.quantity).collect();
+        let last = |one: &Self| one.apart.last().copied().unwrap_or(f64::INFINITY);
+        let farthest = quantities.iter().max_by(|one, other| last(one).total_cmp(&last(other)));
+        let farthest = farthest.expect("a quantity").clone();
+        Self { quantity: names.join(", "), ..farthest }
+    }
+
     /// A line of the table.
     #[must_use]
     pub fn line(&self) -> String {
-        let Self { problem, peer, quantity, grids, steps, apart, demand } = self;
+        let Self { problem, peer, quantity, grids, apart, demand, .. } = self;
         let extents = |grid: &Vec<usize>| list(grid, usize::to_string).replace(", ", "x");
-        let (grids, steps) = (list(grids, extents), list(steps, usize::to_string));
+        let grids = list(grids, extents);
         let apart = list(apart, |it| format!("{it:.1e}"));
         let (orders, demand) = match demand {
             Demand::Apart(most) => (String::new(), format!("{most:.0e} apart")),
@@ -108,9 +122,7 @@ impl Agreement {
                 (list(&self.orders(), |order| format!("{order:.2}")), format!("order {least}"))
             }
         };
-        format!(
-            "| {problem} | {peer} | {quantity} | {grids} | {steps} | {apart} | {orders} | {demand} |"
-        )
+        format!("| {problem} | {peer} | {quantity} | {grids} | {apart} | {orders} | {demand} |")
     }
 }
 

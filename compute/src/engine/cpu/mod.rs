@@ -71,7 +71,7 @@ pub fn check(job: &Job) -> Result<(), Refusal> {
             tiling::MOST_STEPS
         ))),
         (_, Depth::Steps(chain)) if chain > job.steps.max(1) => Err(Refusal::Chain(format!(
-            "{chain} sweeps are asked for at once; this run has {} in all",
+            "{chain} sweeps are asked for at once; this run has {} in total",
             job.steps
         ))),
         _ => Ok(()),

@@ -49,8 +49,7 @@ impl Solve {
                         other => other.to_string(),
                     };
                     return Err(format!(
-                        "no solve takes {what} at {}: sides are periodic, or images of a stencil whose weights are \
-                         the same at both sides; constants and an edge can be imitated where it reads one point far",
+                        "no solve takes {what} at {}: sides must be periodic, or mirrored with a symmetric stencil; constants and an edge need a symmetric stencil that reads one point far",
                         place()
                     ));
                 }
@@ -118,7 +117,7 @@ impl Solver {
             });
             let turns: Vec<String> = turns.collect();
             format!(
-                "the stencil '{}' has no inverse: it makes 0 of waves of {}",
+                "the stencil '{}' has no inverse: it removes waves of {}",
                 solve.stencil.name(),
                 turns.join(" and ")
             )

@@ -239,7 +239,9 @@ impl Family for ConvStencilFamily {
         let nz = shape.extents()[0] as u64;
         let blocks = tiles(&tile, shape).map(u64::from).iter().product::<u64>()
             * nz.div_ceil(u64::from(FEWEST_PLANES));
-        let too_many = format!("a grid of {shape} takes up to {blocks} blocks, of {MOST_BLOCKS}");
+        let too_many = format!(
+            "a grid of {shape} takes up to {blocks} blocks; at most {MOST_BLOCKS} are possible"
+        );
         let stencil = asked.fused.clone();
         let prepare =
             move |device: &dyn Device| ConvStencil::new(device, variant, &stencil, radius, shape);

@@ -250,8 +250,7 @@ impl Family for FlashFftFamily {
             let side = sides(dims)[2];
             let most = reach.iter().map(|ends| ends[0] + ends[1]).max().unwrap_or(0);
             let reason = format!(
-                "flashfft has tiles of {side} points along an axis in {dims}D, of which steps may reach {} to both \
-                 sides together; {steps} steps of this stencil reach {most}",
+                "flashfft has tiles of {side} points along an axis in {dims}D; steps may reach {} to both sides together, and {steps} steps of this stencil reach {most}",
                 side - 1
             );
             return Err(Refusal::Fuse(reason));
@@ -260,8 +259,11 @@ impl Family for FlashFftFamily {
         let tiles = (0..3).map(|axis| extents[axis].div_ceil(outputs[axis]) as u64);
         // Rounded up to pairs.
         let pairs = tiles.fold(1u64, u64::saturating_mul);
-        let too_many =
-            || format!("a grid of {shape} takes up to {pairs} pairs of tiles, of {MOST_PAIRS}");
+        let too_many = || {
+            format!(
+                "a grid of {shape} takes up to {pairs} pairs of tiles; at most {MOST_PAIRS} are possible"
+            )
+        };
         let cut = TileCut::new(Shape::new(&[1, 1, 1][3 - dims..]).expect("a point"), reach);
         let stencil = job.stencil.clone();
         let prepare =

@@ -36,7 +36,7 @@ pub fn choose(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
         Err(refusal) => {
             let why = match refusal {
                 Refusal::NoDriver(_) | Refusal::NoKernels(_) => asked,
-                refusal => format!("{asked}; on CPUs, for on GPUs {refusal}"),
+                refusal => format!("{asked}; on CPUs, because GPUs cannot: {refusal}"),
             };
             (on_cpus(job, sharing, &partition)?, RankEngine::Fft, why)
         }

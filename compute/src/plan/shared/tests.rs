@@ -195,5 +195,5 @@ fn jumps_that_no_gpu_takes_are_refused() {
     let partition = two.partition(job.shape, [1; 3]).unwrap();
     let abilities = choice::abilities(RunTarget::described(Machine::h200()));
     let refused = jumps::of_gpus(&job, &two, &partition, abilities).unwrap_err().to_string();
-    assert!(refused.contains("a line fits 227.0 KiB of shared memory"), "{refused}");
+    assert!(refused.contains("fit 227.0 KiB of shared memory"), "{refused}");
 }

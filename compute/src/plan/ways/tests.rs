@@ -135,7 +135,7 @@ fn as_many_steps_are_fused_as_the_points_near_the_boundary_leave_room_for() {
     let mut fits = (0..10_000).step_by(40).map(|shared_bytes| fused(shared_bytes).unwrap_or(0));
     assert!(fits.clone().is_sorted() && fits.any(|fuse| 0 < fuse && fuse < most));
     let refused = fused(0).unwrap_err().to_string();
-    assert!(refused.ends_with("depend on does not fit shared memory"), "{refused}");
+    assert!(refused.ends_with("need do not fit into shared memory"), "{refused}");
 }
 
 #[test]

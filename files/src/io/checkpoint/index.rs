@@ -133,7 +133,7 @@ pub fn read(path: &Path) -> Result<Index, Error> {
         foreign: false,
     };
     let unreadable = |source: io::Error| match source.kind() {
-        io::ErrorKind::UnexpectedEof => bad("the checkpoint is cut"),
+        io::ErrorKind::UnexpectedEof => bad("the checkpoint is incomplete"),
         _ => Error::Read { path: path.to_owned(), source },
     };
     let file = File::open(path).map_err(unreadable)?;

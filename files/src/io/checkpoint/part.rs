@@ -90,7 +90,7 @@ impl CheckpointPart {
         if found != whole {
             return Err(bad(
                 &path,
-                format!("the checkpoint is cut: this part has {found} of {whole} bytes"),
+                format!("the checkpoint is incomplete: this part has {found} of {whole} bytes"),
             ));
         }
         let mut begins = [0; MAGIC.len()];

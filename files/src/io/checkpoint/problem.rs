@@ -38,7 +38,7 @@ impl Header {
         if self.problem != *hash {
             return foreign(match self.title == *title {
                 true => format!(
-                    "this is a checkpoint of {title}, but {besides} differ, or the version of the program"
+                    "this is a checkpoint of {title}, but {besides} or the version of the program differ"
                 ),
                 false => format!("this is a checkpoint of {}, not of {title}", self.title),
             });

@@ -54,7 +54,7 @@ fn problem(args: &BenchArgs) -> Result<AblationProblem, Failure> {
     let dtype = match args.dtype.as_slice() {
         [] => Dtype::F16,
         [dtype] => *dtype,
-        _ => return Err(refuse("it is of one --dtype").into()),
+        _ => return Err(refuse("an ablation measures one --dtype").into()),
     };
     let shape = match &args.size {
         Some(size) => size.parse::<Shape>()?.spread(stencil.dims())?,

@@ -28,16 +28,15 @@ Examples:
   host bench --quick                               small grids, in a minute without a GPU
   host bench --stencil box2d1r,star2d1r --dtype f16 --json today.json
   host bench --stencil gray-scott,layered-wave     systems of fields
-  host bench --engines all --stencil box2d1r    each engine's best, side by side
-  host bench box2d3r --ablation --dtype tf32       CUDA cores, dense and sparse tensor cores, one by one
+  host bench --engines all --stencil box2d1r       each engine's best, side by side
+  host bench box2d3r --ablation --dtype tf32       CUDA cores, dense and sparse tensor cores
   host bench --compare yesterday.json              the same measurements again, side by side
   host bench --compare yesterday.json --with today.json --threshold 10%
-  host bench --from today.json --chart today.svg --chart today.png      a picture of what was measured
+  host bench --from today.json --chart today.svg --chart today.png
 
-Every speed has its error beside it: runs are compared with the f64 reference, and a wrong result
-has no speed. What no engine supports is listed with the reason. The files of --json, --csv and
---chart are written anew after each measurement: after Ctrl-C they hold what was measured, and the
-JSON says \"complete\": false.
+Every result is compared with the f64 reference; a wrong result has no speed. What no engine
+supports is listed with the reason. The files of --json, --csv and --chart are replaced after each
+measurement. After Ctrl-C they hold what was measured, and the JSON says \"complete\": false.
 
 Exit codes: 0 done, 1 a result failed to verify or, with --compare, a measurement is slower by more
 than the threshold or no longer supported, 2 bad input, 3 no GPU, driver or GPU kernels, 5 a file
@@ -47,72 +46,69 @@ could not be read or written, 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct BenchArgs {
-    /// With --ablation, the stencil: a 2D one, such as box2d3r; `host list` prints them all
+    /// With --ablation: name of a 2D stencil, such as box2d3r (`host list` prints all)
     #[arg(value_name = "STENCIL", requires = "ablation")]
     pub(super) name: Option<String>,
-    /// Measure what each part of the sparse kernels is worth, of one stencil: CUDA cores, dense tensor
-    /// cores at the same layout, sparse ones untuned and tuned, chained, and what auto takes; in one
-    /// --dtype [default: f16]
+    /// Measure what each part of the sparse kernels is worth for one stencil: CUDA cores, dense tensor cores with
+    /// the same layout, sparse ones untuned and tuned, chained, and what auto takes; in one --dtype [default: f16]
     #[arg(long, requires = "name", conflicts_with_all = ["stencil", "mode", "size_limit", "engine", "engines", "compare", "from", "csv", "chart"])]
     ablation: bool,
-    /// With --ablation, extents of the grid, such as 4096 or 4000x5000 [default: 10240x10240, with
-    /// --quick 250x260]
+    /// With --ablation: extents of the grid, such as 4096 or 4000x5000 [default: 10240x10240, with --quick 250x260]
     #[arg(long, value_name = "EXTENTS", requires = "ablation")]
     pub(super) size: Option<String>,
 
-    /// Only these workloads, by the name of their stencil or built-in system, or the papers'
+    /// Measure only these workloads: names of stencils or built-in systems, or the papers' names [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', ignore_case = true, value_parser = workloads())]
     stencil: Vec<&'static Workload>,
-    /// Only these element types
+    /// Measure only these element types [default: all]
     #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true, value_parser = one_of::<Dtype>())]
     pub(super) dtype: Vec<Dtype>,
-    /// Only these modes
+    /// Measure only these modes [default: all]
     #[arg(long, value_name = "MODE,...", value_delimiter = ',', value_parser = one_of::<DepthMode>())]
     mode: Vec<DepthMode>,
-    /// Only grids of at most so many points
+    /// Measure only grids of at most this many points
     #[arg(long, value_name = "POINTS", value_parser = whole::<usize>)]
     size_limit: Option<usize>,
 
-    /// Small grids and few steps
+    /// Measure small grids and few steps
     #[arg(long, conflicts_with = "compare")]
     pub(super) quick: bool,
-    /// Time steps of each run [default: 48, in 3D 24, with --quick 12]
+    /// Number of time steps of each run [default: 48, in 3D 24, with --quick 12]
     #[arg(long, value_name = "S", conflicts_with = "compare", value_parser = steps)]
     pub(super) steps: Option<usize>,
-    /// What computes [default: auto; with --compare the one asked for then]
+    /// The part of the program that computes [default: auto; with --compare the engine of that file]
     #[arg(long, value_parser = one_of::<EngineRequest>())]
     engine: Option<EngineRequest>,
 
-    /// Measure these engines side by side, each with its best candidate, predicted beside measured: all
-    /// (sparse, dense, cuda, cpu), or some by name; without --mode in the mode auto
+    /// Measure these engines side by side, each with its best candidate and its predicted speed: all (sparse,
+    /// dense, cuda, cpu), or some by name. Without --mode only in the mode auto
     #[arg(long, value_name = "all|ENGINE,...", value_delimiter = ',', conflicts_with_all = ["engine", "compare"], value_parser = engines())]
     engines: Vec<Engines>,
 
-    /// Measure again what this file of --json holds, and print both speeds, their ratio, and what
-    /// became worse
+    /// Measure again what this file of --json holds, and print both speeds, their ratio, and what became worse
     #[arg(long, value_name = "OLD.json")]
     compare: Option<PathBuf>,
-    /// Measure nothing, and compare with the results in this file
+    /// Measure nothing: compare the file of --compare with the results in this file
     #[arg(long, value_name = "NEW.json", requires = "compare", conflicts_with_all = ["engine", "json", "csv"])]
     with: Option<PathBuf>,
-    /// Measure nothing, and show what this file of --json holds: as the table, CSV or a chart
+    /// Measure nothing: show what this file of --json holds, as a table, CSV or a chart
     #[arg(long, value_name = "RECORD.json", conflicts_with_all = ["compare", "quick", "steps", "engine", "engines"])]
     from: Option<PathBuf>,
-    /// Smaller changes of speed count as none
+    /// Change of a speed, in percent, that --compare does not report
     #[arg(long, value_name = "P%", default_value = "5%", requires = "compare", value_parser = percent)]
     threshold: f64,
 
-    /// Write the results as JSON; - prints them instead of the table
+    /// Write the results as JSON to this file; - prints them in place of the table
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-    /// Write the results as CSV; - prints them instead of the table
+    /// Write the results as CSV to this file; - prints them in place of the table
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Draw the results: bars against what a copy of the grid allows, and the roofline, for each
-    /// element type; SVG or PNG by the extension, several files by repeating the option
+    /// Draw the results into this .svg or .png file: bars beside the limit of a copy of the grid, and the roofline,
+    /// for each element type. Repeat the option for both formats
     #[arg(long, value_name = "FILE", conflicts_with = "with", value_parser = chart_file)]
     chart: Vec<PathBuf>,
-    /// Print no table and no progress, only errors
+    /// Print only errors: no table, no progress
     #[arg(long, short)]
     pub(super) quiet: bool,
 }

@@ -59,21 +59,21 @@ fn help(option: &str) -> String {
 /// The table as the manual has it.
 fn page() -> String {
     let mut text = String::from(
-        "| option | `run` of a stencil | of a system | `plan` of a stencil | of a system | `example` | value, and what it does |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| option | taken by | value, and what it does |\n\
+         | --- | --- | --- |\n",
     );
     for row in &OPTIONS {
         let name =
             if row.option == "NAME" { "`NAME`".into() } else { format!("`--{}`", row.option) };
-        let word = |taken: &OptionUse| match taken {
-            Works => "works",
-            Refused(_) => "refused",
-            OfSums(_) => "sums",
-            Missing => "",
+        let taken = |command: &str| match row.of(command) {
+            [Missing, Works] | [Works, Works] => Some(command.to_owned()),
+            [Works, Refused(_) | Missing] => Some(format!("{command} (stencils)")),
+            [Works, OfSums(_)] => Some(format!("{command} (sums)")),
+            [Refused(_), Works] => Some(format!("{command} (systems)")),
+            _ => None,
         };
-        let cells = [row.run, row.plan].concat().into_iter().chain([row.example]);
-        let cells: Vec<&str> = cells.map(|taken| word(&taken)).collect();
-        text += &format!("| {name} | {} | {} |\n", cells.join(" | "), help(row.option));
+        let commands: Vec<String> = COMMANDS.into_iter().filter_map(taken).collect();
+        text += &format!("| {name} | {} | {} |\n", commands.join(", "), help(row.option));
     }
     text
 }
@@ -85,7 +85,7 @@ fn the_manual_has_the_table() {
     let manual = fs::read_to_string(&path).unwrap();
     let table = page();
     if std::env::var_os("UPDATE_PAGES").is_some() {
-        let (before, rest) = manual.split_once("| option | `run`").expect("a table");
+        let (before, rest) = manual.split_once("| option | taken by").expect("a table");
         let (_, after) = rest.split_once("\n\n").expect("an end of the table");
         fs::write(&path, format!("{before}{table}\n{after}")).unwrap();
     }

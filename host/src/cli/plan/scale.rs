@@ -24,18 +24,18 @@ const MOST: u32 = 65_536;
 /// How many GPUs share the grid.
 #[derive(Args, Debug)]
 pub struct ScaleArgs {
-    /// Predict what the job takes on so many GPUs that share its grid, on paper: time, efficiency and the
-    /// communication that no computation hides; with curves for 1 to 4096 GPUs
+    /// Predict the job on this many GPUs that share its grid, without having them: time, efficiency, and the
+    /// communication that computing does not hide, with curves for 1 to 4096 GPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)), conflicts_with_all = ["all", "explain", "text", "png"])]
     gpus: Option<u32>,
-    /// Nodes that the GPUs fill [default: as many as have 8 each]
+    /// Number of nodes that the GPUs fill [default: nodes of 8 GPUs]
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)), requires = "gpus")]
     nodes: Option<u32>,
-    /// A TOML file with bandwidths and latencies of what connects the GPUs [default: nodes of H200s with
-    /// InfiniBand NDR]
+    /// TOML file with bandwidths (bytes a second) and latencies (seconds) of what connects the GPUs [default: nodes
+    /// of H200s with InfiniBand NDR]
     #[arg(long, value_name = "FILE", requires = "gpus")]
     network: Option<PathBuf>,
-    /// Each GPU has as many points as --size has, so that the grid grows with their number
+    /// Give each GPU as many points as --size says, so that the grid grows with the number of GPUs
     #[arg(long, requires = "gpus")]
     weak: bool,
 }

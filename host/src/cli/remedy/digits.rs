@@ -24,8 +24,8 @@ pub fn of_rounded_coefficient(rounded: &RoundedCoefficient) -> String {
     let RoundedCoefficient { name, position, given, stored, dtype, .. } = rounded;
     let wider = if dtype == "f32" { "f64" } else { "f32" };
     format!(
-        "the coefficient '{name}' is given as {given:e} at {position}, of which {dtype} makes {stored:e}; --dtype \
-         {wider} holds more of it"
+        "the coefficient '{name}' is {given:e} at {position}, which {dtype} stores as {stored:e}; --dtype {wider} stores \
+         it more exactly"
     )
 }
 

@@ -142,7 +142,7 @@ pub fn of_error(error: &Error) -> String {
                 "give --nodes a number that divides that of the GPUs, such as --gpus 1024 --nodes 256".into()
             }
             Error::Network { .. } => {
-                "a network is TOML, as docs/benchmarks/scaling.md shows the built-in one: name, source, link_bytes_per_s, \
+                "a network is TOML, as the file that docs/benchmarks/scaling.md links to: name, source, link_bytes_per_s, \
                  link_latency_s, fabric_bytes_per_s, fabric_latency_s, message_s, pack_bytes_per_s, exchange_s"
                     .into()
             }
@@ -184,7 +184,7 @@ pub fn of_error(error: &Error) -> String {
                     .into()
             }
             Error::TimeStep { .. } => {
-                "the length of a step follows from the values by the key 'dt' of [time]: look at what it divides by, and whether values grow"
+                "the key 'dt' of [time] makes the step length from the values: check what it divides by, and whether values grow"
                     .into()
             }
             Error::FieldOverflow { .. } => {
@@ -221,7 +221,7 @@ fn of_kind(kind: ErrorKind) -> &'static str {
         ErrorKind::File => {
             "check that all ranks see the files under these names, and the free space"
         }
-        _ => "run it on one rank to see whether it is the ranks' doing",
+        _ => "run it on one rank to see whether sharing the grid is the cause",
     }
 }
 
@@ -235,8 +235,8 @@ pub fn of_end(during: InterruptedWork) -> &'static str {
     match during {
         InterruptedWork::Computing => "nothing was written; existing files are as they were",
         InterruptedWork::Verifying => {
-            "the result is complete, and was written if --output asks for it, but nobody checked \
-             it; `--verify sample` takes about a second, `--verify off` none"
+            "the result is complete, and was written if --output asks for it, but it was not verified; \
+             `--verify sample` takes about a second, `--verify off` none"
         }
         InterruptedWork::Measuring => {
             "the result is complete and verified as the report says; its time is that of the run \

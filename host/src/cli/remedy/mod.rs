@@ -28,7 +28,7 @@ pub fn remedy(failure: &Failure) -> String {
         Failure::Bench(error) => of_benchmark(error),
         Failure::Interrupted { during, .. } => library::of_end(*during).into(),
         Failure::Unfinished { .. } => {
-            "the table, and the files of --json and --csv, hold those that were made".into()
+            "the table, and the files of --json and --csv, hold the measurements that were made".into()
         }
         Failure::UnknownStencil { name, .. } if let Some(example) = examples::find(name) => {
             let name = example.name;

@@ -46,7 +46,7 @@ pub enum Verify {
     /// Patches at corners, edges, seams between tiles and random places; of a long run a few steps at a
     /// time
     Sample,
-    /// Nothing
+    /// No comparison
     Off,
 }
 

@@ -47,8 +47,7 @@ impl Check<'_> {
                 })?
             }
             _ => {
-                let what =
-                    "'solve' takes the name of a stencil, then what it makes of the solution";
+                let what = "'solve' takes the name of a stencil, then the right-hand side";
                 return Err(self.wrong(stencil, what).hint("as in solve(laplace, -w)"));
             }
         };
@@ -57,7 +56,7 @@ impl Check<'_> {
 
     /// The refusal of a solve within an expression.
     pub(super) fn no_solve(&self, syntax: &Syntax) -> Mistake {
-        self.wrong(syntax, "'solve' stands alone, as the value of a work field").hint(
+        self.wrong(syntax, "'solve' must be the whole value of a work field").hint(
             "[work.p] value = \"solve(laplace, f)\", boundary = \"periodic\": then p can be read as any work field",
         )
     }

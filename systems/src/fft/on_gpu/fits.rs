@@ -43,8 +43,7 @@ pub fn check(system: &System, parts: &Parts, abilities: Abilities) -> Result<(),
         let Some(steps) = Torus::steps_at_once(group, dims, steps, abilities.shared_bytes) else {
             let shared = Bytes(abilities.shared_bytes.into());
             return Err(format!(
-                "for {steps} steps, no torus of a grid of {shape} has a length of factors 2, 3, 5 and 7 along each axis \
-                 for which a line fits {shared} of shared memory"
+                "{steps} steps at once are not possible on a grid of {shape}: a transformed line must be a product of 2, 3, 5 and 7 and fit {shared} of shared memory"
             ));
         };
         let torus = Torus::of(group, dims, steps, abilities.shared_bytes).expect("found above");

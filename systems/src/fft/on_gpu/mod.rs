@@ -278,7 +278,8 @@ impl Jumper {
     ) -> Result<JumpError, Error> {
         let (dims, shared) = (shape.dims(), device.shared_bytes());
         let Some(most) = Torus::steps_at_once(&self.group, dims, steps, shared) else {
-            let reason = format!("on a GPU no torus takes {steps} steps at once; fewer may do");
+            let reason =
+                format!("a GPU cannot take {steps} steps at once on this grid; fewer may do");
             return Err(Error::Unsupported { engine: "fft", reason });
         };
         let (mut left, mut from, to) = (steps, from, 1 - from);

@@ -65,13 +65,13 @@ impl SweepShape {
         let farthest = taps.iter().flat_map(|(offset, _)| offset).map(|at| at.unsigned_abs()).max();
         if let Some(farthest) = farthest.filter(|farthest| *farthest > MOST_RADIUS) {
             return Err(format!(
-                "its stencil reaches {farthest} points far, sweeps take up to {MOST_RADIUS}"
+                "its stencil reaches {farthest} points far; sweeps take up to {MOST_RADIUS}"
             ));
         }
         let mut planes = Vec::new();
         for (array, offset) in system.program.reads_of_calls() {
             if offset != [0; 3] {
-                return Err("beside its sum it reads neighbours, of an expression".into());
+                return Err("besides its sum it reads neighbours, in an expression".into());
             }
             if !planes.contains(&array) {
                 planes.push(array);
@@ -79,7 +79,9 @@ impl SweepShape {
         }
         if planes.len() > MOST_PLANES {
             let count = planes.len();
-            return Err(format!("it reads {count} arrays beside its sum, sweeps {MOST_PLANES}"));
+            return Err(format!(
+                "it reads {count} arrays besides its sum; sweeps read at most {MOST_PLANES}"
+            ));
         }
         Ok(Self { element, input, taps: taps.clone(), planes })
     }

@@ -26,8 +26,8 @@ fn what_is_wrong_is_told_at_its_place() {
         ("speed = 1", WAVE, "the key 'width' is missing here"),
         ("width = 5\nspeed = 1\nstrength = 2", WAVE, "there is no key 'strength' here"),
         ("width = 0\nspeed = 1", WAVE, "a layer has at least one point"),
-        ("width = 15\nspeed = 1", WAVE, "two layers of 15 points along y leave nothing of 30"),
-        ("width = 20\nspeed = 1\nsides = [\"x-\", \"x+\"]", WAVE, "along x leave nothing of 40"),
+        ("width = 15\nspeed = 1", WAVE, "two layers of 15 points along y leave no points of 30"),
+        ("width = 20\nspeed = 1\nsides = [\"x-\", \"x+\"]", WAVE, "along x leave no points of 40"),
         ("width = 30\nspeed = 1\nsides = [\"y-\"]", WAVE, "a layer of 30 points along y leave"),
         ("width = 5\nspeed = 0", WAVE, "the largest speed of the layer is 0; it must be above 0"),
         ("width = 5\nspeed = \"t\"", WAVE, "'t' cannot stand in a constant"),
@@ -52,9 +52,9 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             good,
             "next = \"0.5*u\"",
-            "nothing for this layer to absorb: its equations take no derivative along y, x",
+            "this layer has nothing to absorb: no equation takes a derivative along y, x",
         ),
-        (good, "next = \"mean(u)\"", "nothing for this layer to absorb"),
+        (good, "next = \"mean(u)\"", "this layer has nothing to absorb"),
         (good, "next = \"u + dxy(u)\"", "cannot stretch 'dxy': it reads neighbours off the axes"),
         (
             good,

@@ -167,7 +167,7 @@ impl Simulation {
         if self.steps() != first + steps {
             let taken = self.steps() - first;
             return Err(refused(format!(
-                "the run ends after {taken} of the {steps} steps: take so many"
+                "the run ends after {taken} of the {steps} steps: ask for {taken} steps"
             )));
         }
         let cotangents = misfit(self)?;
@@ -178,7 +178,7 @@ impl Simulation {
         let totals = checked_totals(&system, cotangents.totals, steps)?;
         if !totals.is_empty() && !keeping.totals {
             return Err(refused(
-                "there are derivatives by totals: say before that there will be some (`totals`), so that what they are made of is kept".into(),
+                "derivatives by totals are given, but were not announced: set `totals`, so that the values they need are kept".into(),
             ));
         }
         let is_plain = records.is_empty()

@@ -17,7 +17,7 @@ pub fn checked_rounding(asked: Option<Dtype>, own: Dtype) -> Result<Dtype, Error
             if asked.bytes() > own.bytes() || asked.bytes() == own.bytes() && asked != own =>
         {
             Err(refused(format!(
-                "states of {own} values are not kept as {asked}, which is no rounding"
+                "states of {own} values cannot be kept as {asked}, which is wider"
             )))
         }
         Some(asked) => Ok(asked),
@@ -46,10 +46,10 @@ pub fn settled(
         TapeStorage::WhereTheyLie if is_device && stays => Ok(TapeStorage::Device),
         TapeStorage::WhereTheyLie => Ok(TapeStorage::Memory),
         TapeStorage::Device if !is_device => Err(refused(
-            "states are to be kept on a GPU, and none computes these steps: keep them in memory or in a folder".into(),
+            "no GPU computes these steps, so none can keep their states: keep them in memory or in a folder".into(),
         )),
         TapeStorage::Device if !stays => Err(refused(
-            "on a GPU states are kept as the values that they are, and these are to be rounded or widened: keep them in memory or in a folder".into(),
+            "a GPU keeps states in the type of the values, not rounded or widened: keep them in memory or in a folder".into(),
         )),
         other => Ok(other.clone()),
     }

@@ -186,7 +186,7 @@ fn what_a_gpu_does_not_take_is_left_to_the_cpu() {
     };
     assert_eq!(
         refused(&of(&[40_009])),
-        "for 10 steps, no torus of a grid of 40009 has a length of factors 2, 3, 5 and 7 along each axis for which a line fits \
+        "10 steps at once are not possible on a grid of 40009: a transformed line must be a product of 2, 3, 5 and 7 and fit \
          227.0 KiB of shared memory"
     );
     let large = refused(&of(&[262_144, 28_000]));

@@ -109,7 +109,7 @@ impl Stepped {
 
 /// Why nothing steps a rim.
 pub fn none() -> Refusal {
-    let reason = "no kernel steps the points near a side that images do not imitate in f64";
+    let reason = "no f64 kernel computes the points near a side that transforms cannot imitate";
     Refusal::Boundary(reason.into())
 }
 

@@ -39,8 +39,7 @@ fn torus(solve: &Solve, dtype: Dtype, shared_bytes: u32) -> Result<Torus, String
         Axis::of(extents[axis], [1 << 40; 2], ends[axis], lengths).ok_or_else(|| {
             let length = Axis::new(extents[axis], [1 << 40; 2], ends[axis]).length;
             format!(
-                "a solve on a GPU transforms periods of an even number of points along x, of factors 2, 3, 5 and 7 \
-                 along all axes, of which a line fits {} of shared memory; that along {} has {length}",
+                "a solve on a GPU needs periods that are products of 2, 3, 5 and 7, even along x, and whose lines fit {} of shared memory; the period along {} is {length}",
                 Bytes(shared_bytes.into()),
                 ["z", "y", "x"][axis]
             )

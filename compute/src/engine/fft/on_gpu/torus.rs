@@ -67,8 +67,7 @@ impl Torus {
             let most = most_values(job.dtype, shared_bytes);
             let or = if exact { "" } else { ", or all of it would be rim" };
             Refusal::Grid(format!(
-                "for {asked} steps at once, no torus of a grid of {} has a length of factors 2, 3, 5 and 7 along each \
-                 axis for which a line fits {} of shared memory, {most} complex values{or}",
+                "{asked} steps at once are not possible on a grid of {}: a transformed line must be a product of 2, 3, 5 and 7 and fit {} of shared memory, {most} complex values{or}",
                 job.shape,
                 Bytes(shared_bytes.into())
             ))
