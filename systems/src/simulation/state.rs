@@ -9,7 +9,6 @@ use std::fmt::Display;
 use super::{Form, Simulation, SystemState};
 use crate::checked::System;
 use compute::device::{DeviceArray, DeviceGrid};
-use compute::ranks::engine::Ranks;
 use problem::observe::ArrayName;
 use problem::{Clock, Error, Grid, Holder};
 
@@ -321,18 +320,6 @@ impl Simulation {
                 Ok(())
             }
             (Form::Equations(_), None) => unreachable!("equations are of a system"),
-        }
-    }
-
-    /// Makes sure that no processes share it.
-    pub(super) fn check_in_one_process(&self) -> Result<(), Error> {
-        let sharing = self.choices.as_ref().and_then(|choices| choices.asked.sharing.as_ref());
-        match sharing.map(|sharing| &sharing.ranks) {
-            Some(Ranks::Processes(_)) => {
-                let reason = "processes share the grid, and a gradient is taken by one process: of its threads or GPUs, or of one rank";
-                Err(Error::Split { reason: reason.into() })
-            }
-            _ => Ok(()),
         }
     }
 

@@ -2,6 +2,7 @@
 //! Where states of a gradient are kept, as what, and how much memory they may take.
 
 use crate::adjoint::refused;
+use crate::checked::System;
 use crate::session::StepSession;
 use crate::simulation::{Form, Simulation};
 use crate::tape::{Place, Room};
@@ -74,6 +75,17 @@ pub fn most_bytes(
         Place::Folder(_) => Bytes(u64::MAX),
         _ => Bytes((memory::free().0 / 4).min(Bytes::saturating(one_run.max(LEAST)).0)),
     })
+}
+
+/// Room in this machine's memory as it is best for steps that read the values of each field as these ones of a system, if they are written so.
+pub fn laid(
+    of: &mut Simulation,
+    place: &Place,
+    by: &System,
+    fields: &[Vec<usize>],
+) -> Option<Room> {
+    let own = session(of).filter(|_| *place == Place::Memory)?;
+    own.lay(by, fields).map(Room::Laid)
 }
 
 /// Room for so many bytes there.
