@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Systems beside Deepwave: acoustic waves (`deepwave.scalar`) and elastic ones (`deepwave.elastic`) in 2D, and their gradients.
 
-    python python/benches/beside_deepwave.py [--quick] [--engine cuda] [--size 256] [--steps 2000] [--turns 3]
+    python python/benches/beside_deepwave.py [--quick] [--engine cuda] [--threads 1] [--size 256] [--steps 2000] [--turns 3]
 
 Needs torch and deepwave (PyPI). Both compute the same scheme: second order in time, fourth in space, staggered grids of elastic waves with
 means of media between points, 20 points of a perfectly matched layer (C-PML) beside the model at each side. First, in f64, as long as no
@@ -14,12 +14,17 @@ in turns, the shortest of several, each with its peak of memory in a process of 
 
 import argparse
 import json
+import os
 import pathlib
 import resource
 import subprocess
 import sys
 import threading
 import time
+
+if "--threads" in sys.argv:
+    # Read when the libraries begin.
+    os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = sys.argv[sys.argv.index("--threads") + 1]
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests"))
 import conftest  # noqa: E402, F401  finds the library that cargo built
@@ -202,7 +207,7 @@ def peak(case, engine, memory, whose, what):
 
 
 def table(case, args, memory):
-    print(f"\n{case.kind}, {args.size}^2 points and layers of {LAYER}, f32, {args.steps} steps; states of ours take {memory / 2**20:.0f} MiB at most")
+    print(f"\n{case.kind}, {args.size}^2 points and layers of {LAYER}, f32, {args.steps} steps, {torch.get_num_threads()} threads; states of ours take {memory / 2**20:.0f} MiB at most")
     print(f"{'':24}{'ours':>12}{'deepwave':>12}{'ours are':>12}")
     timed = runs(case, args.engine, memory)
     took = {(who, what): [] for who in timed for what in (0, 1)}
@@ -226,6 +231,7 @@ def table(case, args, memory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", default="cpu", help="of this library; cuda has Deepwave on the GPU, too")
+    parser.add_argument("--threads", type=int, help="of the CPU, for both; all by default")
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--turns", type=int, default=3)

@@ -13,7 +13,7 @@ use super::expression::Array;
 use super::interval::SumRounding;
 use super::places::{Places, one_point};
 use super::reduced;
-use super::tape::{TapeAction, TapeValues, TapedSession, check_rounded};
+use super::tape::{Lay, TapeAction, TapeValues, TapedSession, check_rounded};
 use compute::device::{DeviceArray, DeviceGrid, Memory};
 use compute::engine::{Session, State};
 use problem::{Clock, Dtype, Error, Grid, JumpReport, Region, Shape, with_values};
@@ -210,6 +210,12 @@ pub trait StepSession: Session {
         Ok(None)
     }
 
+    /// How values lie best in this machine's memory that the steps of another system will read, each as some of the fields that it holds;
+    /// none of sessions that do not write them so.
+    fn lay(&self, _of: &System, _fields: &[Vec<usize>]) -> Option<Vec<Lay>> {
+        None
+    }
+
     /// Keeps the present values of an array as values of a type; on a device they are there after [`StepSession::settle`].
     ///
     /// # Errors
@@ -255,10 +261,7 @@ pub trait StepSession: Session {
                 TapeAction::Restore => self.take_kept(one.array, kept)?,
             }
         }
-        taping.next = match taping.way {
-            TapeAction::Save => taping.next + 1,
-            TapeAction::Restore => taping.next.saturating_sub(1),
-        };
+        taping.advance(1);
         Ok(())
     }
 
@@ -273,16 +276,7 @@ pub trait StepSession: Session {
         points: &[(usize, usize)],
         taping: &mut TapedSession,
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
-        let start = Instant::now();
-        let mut rows = Vec::new();
-        for _ in 0..steps {
-            self.exchange(taping)?;
-            self.advance(1)?;
-            if !points.is_empty() {
-                rows.push(self.record(points)?);
-            }
-        }
-        Ok((start.elapsed(), rows))
+        advance_taping(self, steps, points, taping)
     }
 
     /// The name of the engine.
@@ -293,6 +287,25 @@ pub trait StepSession: Session {
 
     /// Bytes of a value as it lies in memory.
     fn value_bytes(&self) -> usize;
+}
+
+/// Takes single steps with a tape that goes along: see [`StepSession::advance_taping`].
+pub fn advance_taping<S: StepSession + ?Sized>(
+    session: &mut S,
+    steps: usize,
+    points: &[(usize, usize)],
+    taping: &mut TapedSession,
+) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+    let start = Instant::now();
+    let mut rows = Vec::new();
+    for _ in 0..steps {
+        session.exchange(taping)?;
+        session.advance(1)?;
+        if !points.is_empty() {
+            rows.push(session.record(points)?);
+        }
+    }
+    Ok((start.elapsed(), rows))
 }
 
 /// Keeps the present values of an array by way of this machine's memory.

@@ -2,6 +2,7 @@
 //! Values of arrays as they were at several times, where whoever goes back over steps wants them kept: where they lie, in this machine's
 //! memory, or in files.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,10 +28,24 @@ pub enum TapeStorage {
     Folder(PathBuf),
 }
 
+/// Values of this machine's memory as a session has them that reads them there, with what lies around them.
+pub trait Laid: Any {
+    /// They in C order.
+    fn values(&self) -> Values;
+
+    /// Takes others, in C order.
+    fn set(&mut self, values: Values);
+}
+
+/// Makes room for values that lie so.
+pub type Lay = Box<dyn Fn() -> Box<dyn Laid>>;
+
 /// The values of an array at some time.
 pub enum TapeValues {
     /// In this machine's memory, in C order; nothing yet.
     Here(Option<Values>),
+    /// In this machine's memory, as a session has them that takes them; nothing while it does.
+    Laid(Option<Box<dyn Laid>>),
     /// In the memory of the session's device, in C order, from this byte on.
     OnDevice(Rc<Memory>, usize),
     /// In a file, as they lie in memory.
@@ -48,6 +63,10 @@ impl TapeValues {
                 *own = Some(values);
                 Ok(())
             }
+            Self::Laid(own) => {
+                own.as_mut().expect("it is there between steps").set(values);
+                Ok(())
+            }
             Self::InFile(path, _) => with_values!(&values, values => {
                 fs::write(&*path, bytemuck::cast_slice::<_, u8>(values))
                     .map_err(|source| Error::Write { path: path.clone(), source })
@@ -63,6 +82,9 @@ impl TapeValues {
     pub fn values(&self) -> Result<Cow<'_, Values>, Error> {
         match self {
             Self::Here(values) => Ok(Cow::Borrowed(values.as_ref().expect("they were put there"))),
+            Self::Laid(values) => {
+                Ok(Cow::Owned(values.as_ref().expect("it is there between steps").values()))
+            }
             Self::InFile(path, dtype) => {
                 let bytes =
                     fs::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;
@@ -93,6 +115,8 @@ pub fn check_rounded<T: Element>(values: &[T], own: Dtype, to: Dtype) -> Result<
 /// Where a tape is, with the memory for it.
 pub enum TapeMemory {
     Here,
+    /// In this machine's memory, by the place of an array among those of a time.
+    Laid(Vec<Lay>),
     Device(Rc<Memory>),
     Folder(TempDir),
 }
@@ -128,6 +152,7 @@ impl Tape {
         let dtype = dtype.stored();
         let place = |number: usize| match &room {
             TapeMemory::Here => TapeValues::Here(None),
+            TapeMemory::Laid(lays) => TapeValues::Laid(Some(lays[number % arrays]())),
             TapeMemory::Device(memory) => {
                 TapeValues::OnDevice(Rc::clone(memory), number * points * dtype.bytes())
             }
@@ -141,6 +166,11 @@ impl Tape {
     /// The arrays at a time, by its number.
     pub fn at(&mut self, time: usize) -> &mut [TapeValues] {
         &mut self.kept[time * self.arrays..][..self.arrays]
+    }
+
+    /// An array at a time, to be read.
+    pub fn get(&self, time: usize, place: usize) -> &TapeValues {
+        &self.kept[time * self.arrays + place]
     }
 
     /// Whether it lies in the memory of a device.
@@ -210,6 +240,22 @@ impl TapedSession {
             TapeAction::Save => self.next - 1,
             TapeAction::Restore => self.next + 1,
         };
+    }
+
+    /// So many steps have been taken.
+    pub fn advance(&mut self, steps: usize) {
+        self.next = match self.way {
+            TapeAction::Save => self.next + steps,
+            TapeAction::Restore => self.next.saturating_sub(steps),
+        };
+    }
+
+    /// The time that a move is about so many steps on.
+    pub fn time(&self, TapeTransfer { when, .. }: TapeTransfer, steps: usize) -> usize {
+        match self.way {
+            TapeAction::Save => (self.next + steps).strict_add_signed(when),
+            TapeAction::Restore => (self.next - steps).strict_add_signed(when),
+        }
     }
 
     /// What a move is about, and the type of values that are kept.

@@ -20,6 +20,7 @@ use problem::{
 };
 use serde::{Deserialize, Serialize};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
@@ -27,6 +28,8 @@ use std::time::Duration;
 /// What rank 0 tells another rank to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
+    /// MakeMember what the next message says.
+    Begin,
     /// Take the values that come as the next message: of all that it holds, in C order.
     Load,
     /// Make or read the values of all that it holds.
@@ -269,7 +272,7 @@ impl<S: Session + ?Sized> Member<S> {
             Command::Back => self.session.take_back().map(|()| Reply::Done),
             Command::Look => self.session.knows_finite().map(Reply::Finite),
             Command::Copy(count) => self.session.copy(count).map(|time| self.took(time)),
-            Command::End => Ok(Reply::Done),
+            Command::Begin | Command::End => unreachable!("they are no member's"),
         }
     }
 
@@ -289,16 +292,17 @@ pub fn place<S: Session + ?Sized>(member: Option<&Member<S>>) -> String {
     member.map_or_else(String::new, |member| member.session.device())
 }
 
-/// Does what rank 0 says until it says that there is nothing more to do, or something fails.
+/// Does what rank 0 says until it says that there is nothing more to do, or something fails. There may be several computations, such as a
+/// run and its adjoint: what one is told is done before the next one is told something.
 ///
 /// # Errors
 /// What failed, be it by a panic, after everybody else has been told.
 pub fn serve(post: &Rc<dyn Messenger>, make: MakeMember) -> Result<(), Error> {
-    let mut member = None;
-    let obeying = AssertUnwindSafe(|| obey_all(post, make, &mut member));
+    let mut members = BTreeMap::new();
+    let obeying = AssertUnwindSafe(|| obey_all(post, make, &mut members));
     let failure = match catch_unwind(obeying) {
         Ok(Ok(())) => return Ok(()),
-        Ok(Err(error)) => RankFailure::new(post.rank(), &place(member.as_ref()), &error),
+        Ok(Err(error)) => RankFailure::new(post.rank(), &place(members.values().next()), &error),
         Err(panic) => RankFailure::of_panic(post.rank(), &reason(&*panic)),
     };
     tell(&**post, failure.clone());
@@ -321,24 +325,27 @@ fn tell(post: &dyn Messenger, failure: RankFailure) {
 fn obey_all(
     post: &Rc<dyn Messenger>,
     make: MakeMember,
-    member: &mut Option<Member<dyn Session>>,
+    members: &mut BTreeMap<u64, Member<dyn Session>>,
 ) -> Result<(), Error> {
-    let setup = post.receive(0, MessageKind::Command)?;
-    if setup.is_empty() {
-        // Rank 0 has failed before it knew what to do.
-        return Ok(());
-    }
-    let member = member.insert(make(&setup, post)?);
-    post.send(0, MessageKind::Reply, write(&Reply::Done))?;
+    let damaged = || Error::Gone { rank: 0 };
     loop {
         let command = post.receive(0, MessageKind::Command)?;
-        let Ok(command) = serde_json::from_slice(&command) else {
-            return Err(Error::Gone { rank: 0 });
+        let (number, command) = serde_json::from_slice(&command).map_err(|_| damaged())?;
+        let reply = match command {
+            Command::Begin => {
+                let setup = post.receive(0, MessageKind::Command)?;
+                members.insert(number, make(&setup, post)?);
+                Reply::Done
+            }
+            Command::End => {
+                members.remove(&number);
+                match members.is_empty() {
+                    true => return Ok(()),
+                    false => continue,
+                }
+            }
+            command => members.get_mut(&number).ok_or_else(damaged)?.obey(command)?,
         };
-        if command == Command::End {
-            return Ok(());
-        }
-        let reply = member.obey(command)?;
         post.send(0, MessageKind::Reply, write(&reply))?;
     }
 }

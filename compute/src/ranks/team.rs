@@ -17,6 +17,7 @@ use problem::observe::PartFile;
 use problem::region::Region;
 use problem::{Arithmetic, Clock, Dtype, Error, Grid, JumpReport, Jumped, Shape, Values};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub struct Team<S: ?Sized> {
     parts: Vec<super::part::RankPart>,
     member: Member<S>,
     post: Rc<dyn Messenger>,
+    /// Which of the computations that ranks have it is.
+    number: u64,
     /// Ranks that are threads of this process.
     threads: Vec<JoinHandle<()>>,
     /// What a rank failed with, after which no rank does anything.
@@ -77,7 +80,11 @@ impl<S: Session + ?Sized> Team<S> {
         threads: Vec<JoinHandle<()>>,
         make: impl FnOnce(&Rc<dyn Messenger>) -> Result<Member<S>, Error>,
     ) -> Result<Self, Error> {
+        // Each of a process: its ranks may have several at the same time.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         for rank in 1..post.ranks() {
+            tell(&*post, rank, number, &Command::Begin)?;
             post.send(rank, MessageKind::Command, message.clone())?;
         }
         let member = match make(&post) {
@@ -85,13 +92,22 @@ impl<S: Session + ?Sized> Team<S> {
             Err(error) => {
                 let failure = RankFailure::new(0, "", &error);
                 send_failure(&*post, &failure);
-                end(&*post, threads);
+                end(&*post, number, threads);
                 return Err(failure.into());
             }
         };
         let (failed, jump_errors, otherwise) = (None, 0.0, Vec::new());
-        let mut team =
-            Self { partition, parts, member, post, threads, failed, jump_errors, otherwise };
+        let mut team = Self {
+            partition,
+            parts,
+            member,
+            post,
+            number,
+            threads,
+            failed,
+            jump_errors,
+            otherwise,
+        };
         team.replies(None)?;
         Ok(team)
     }
@@ -102,6 +118,10 @@ impl<S: Session + ?Sized> Team<S> {
         &self.member.session
     }
 
+    fn tell(&self, rank: usize, command: &Command) -> Result<(), Error> {
+        tell(&*self.post, rank, self.number, command)
+    }
+
     /// Has every rank do the same, rank 0 among them, and returns the other ranks' answers.
     fn all(
         &mut self,
@@ -110,7 +130,7 @@ impl<S: Session + ?Sized> Team<S> {
     ) -> Result<Vec<Reply>, Error> {
         self.alive()?;
         for rank in 1..self.post.ranks() {
-            self.post.send(rank, MessageKind::Command, write(&command))?;
+            self.tell(rank, &command)?;
         }
         let own = own(&mut self.member);
         self.replies(own.err())
@@ -171,7 +191,7 @@ impl<S: Session + ?Sized> Team<S> {
             for &(rank, piece) in found.iter().filter(|(rank, _)| *rank > 0) {
                 let Region { low, high } = self.parts[rank].local(piece);
                 let command = Command::Read { array, loaded, low, high };
-                self.post.send(rank, MessageKind::Command, write(&command))?;
+                self.tell(rank, &command)?;
             }
             pieces.push(found);
         }
@@ -230,7 +250,7 @@ impl<S: Session + ?Sized> Team<S> {
     pub fn put(&mut self, array: usize, values: &Grid) -> Result<(), Error> {
         self.alive()?;
         for part in &self.parts[1..] {
-            self.post.send(part.rank, MessageKind::Command, write(&Command::Put(array)))?;
+            self.tell(part.rank, &Command::Put(array))?;
             self.post.send(part.rank, MessageKind::Values, held(values, part))?;
         }
         let own = self.member.put(array, &held(values, &self.parts[0]));
@@ -274,11 +294,16 @@ fn bits(numbers: &[f64]) -> Vec<u64> {
     numbers.iter().map(|number| number.to_bits()).collect()
 }
 
-/// Tells all ranks that there is nothing more to do, and waits for those of this process.
-fn end(post: &dyn Messenger, threads: Vec<JoinHandle<()>>) {
+/// Tells a rank what to do for the computation of this number.
+fn tell(post: &dyn Messenger, rank: usize, number: u64, command: &Command) -> Result<(), Error> {
+    post.send(rank, MessageKind::Command, write(&(number, command)))
+}
+
+/// Tells all ranks that there is nothing more to do for a computation, and waits for those of this process.
+fn end(post: &dyn Messenger, number: u64, threads: Vec<JoinHandle<()>>) {
     for rank in 1..post.ranks() {
         // Those that failed have ended already.
-        let _ = post.send(rank, MessageKind::Command, write(&Command::End));
+        let _ = tell(post, rank, number, &Command::End);
     }
     for thread in threads {
         // What it failed with was its answer.
@@ -292,7 +317,7 @@ impl<S: ?Sized> Drop for Team<S> {
             // The others may be waiting for this rank's points.
             send_failure(&*self.post, &RankFailure::of_panic(0, ""));
         }
-        end(&*self.post, std::mem::take(&mut self.threads));
+        end(&*self.post, self.number, std::mem::take(&mut self.threads));
     }
 }
 
@@ -348,7 +373,7 @@ impl<S: Session + ?Sized> Session for Team<S> {
         self.alive()?;
         self.jump_errors = 0.0;
         for part in &self.parts[1..] {
-            self.post.send(part.rank, MessageKind::Command, write(&Command::Load))?;
+            self.tell(part.rank, &Command::Load)?;
             self.post.send(part.rank, MessageKind::Values, held(input, part))?;
         }
         let own = self.member.load(&held(input, &self.parts[0]));
@@ -391,7 +416,7 @@ impl<S: Session + ?Sized> Session for Team<S> {
     fn write_parts(&mut self, files: &[PartFile]) -> Result<Vec<String>, Error> {
         self.alive()?;
         for (rank, file) in files.iter().enumerate().skip(1) {
-            self.post.send(rank, MessageKind::Command, write(&Command::Write(file.clone())))?;
+            self.tell(rank, &Command::Write(file.clone()))?;
         }
         let (own, failed) = match self.member.write(&files[0]) {
             Ok(Ok(hash)) => (Reply::Written(hash), None),

@@ -123,9 +123,39 @@ impl AdjointBuilder<'_> {
         (found, totals)
     }
 
+    /// Has fields whose next values are those of a work field be computed as they are, and read as their new values: they are stored once.
+    /// Those to which sources add are left, for what the work field has is less than that.
+    fn join(
+        &mut self,
+        nexts: &mut [(Array, Node)],
+        adjoints: &[Vec<Array>],
+        misfit: &Misfit,
+    ) -> BTreeSet<Array> {
+        let mut joined = BTreeSet::new();
+        if !self.reverse.totals.is_empty() {
+            return joined;
+        }
+        let receivers = &self.reverse.system.receivers;
+        let is_added_to = |own: Array| {
+            let mut fields = receivers.iter().map(|receiver| adjoints[receiver.field][0]);
+            !misfit.records.is_empty() && fields.any(|field| field == own)
+        };
+        for (own, next) in nexts {
+            let Node::Read(work) = *next else { continue };
+            let of = self.reverse.own(work).filter(|of| of.sides.is_none());
+            let Some(AdjointWorkField { value: Some(value), periodic, .. }) = of else { continue };
+            let is = self.reverse.own(*own).expect("it is its own");
+            if is.periodic == *periodic && !is_added_to(*own) && joined.insert(work) {
+                *next = value.clone();
+                self.names.insert(work, format!("new({})", self.names[own]));
+            }
+        }
+        joined
+    }
+
     pub fn write(
         mut self,
-        (nexts, gradients, adjoints, at_sources): Equations,
+        (mut nexts, gradients, adjoints, at_sources): Equations,
         wanted: &[(usize, &String)],
         by: &GradientVariables,
         (first, steps): (usize, usize),
@@ -133,6 +163,7 @@ impl AdjointBuilder<'_> {
     ) -> Result<Adjoint, Error> {
         let system = self.reverse.system;
         let (shape, dims) = (system.shape, system.shape.dims());
+        let joined = self.join(&mut nexts, &adjoints, misfit);
         let (needed, totals) = self.needed(nexts.iter().map(|(_, node)| node));
         let mut description = Description::new(&shape.extents()[3 - dims..]);
         description.title = match system.title() {
@@ -152,7 +183,7 @@ impl AdjointBuilder<'_> {
         description = description.time_step(format!("{dt:?}"));
         description.steps = steps + usize::from(self.completes);
         let mut given = Vec::new();
-        for array in &needed {
+        for array in needed.difference(&joined) {
             if let Some(own) = self.reverse.own(*array) {
                 if let Some(value) = &own.value {
                     let value = self.text(value, *array)?;

@@ -12,7 +12,7 @@ pub struct ReversePlan {
 }
 
 impl ReversePlan {
-    /// The one with which the fewest steps are taken again, if a state and what is kept of a step take so many bytes, and there are no more than
+    /// The one that takes the least time, mostly in steps that are taken again, if a state and what is kept of a step take so many bytes, and there are no more than
     /// these; none if not one state fits. What a unit of one step keeps is not counted.
     #[must_use]
     pub fn new(steps: usize, (state, of_step): (u128, u128), bytes: u128) -> Option<Self> {
@@ -25,8 +25,14 @@ impl ReversePlan {
             (states > 0).then_some(states.min(steps.div_ceil(unit)))
         };
         let plans = (1..steps).map_while(|unit| Some(Self { unit, states: states(unit)? }));
-        plans.min_by_key(|plan| plan.steps_again(steps))
+        plans.min_by_key(|plan| {
+            let units = steps.div_ceil(plan.unit) as u128;
+            plan.steps_again(steps) + units * Self::OF_A_UNIT
+        })
     }
+
+    /// What it takes to begin a unit, in steps: the state that it begins with is taken, and steps that are taken together end with it.
+    const OF_A_UNIT: u128 = 4;
 
     /// As [`ReversePlan::new`], where everything that is kept counts: values before each step of a unit, after it and so many times before it, and
     /// beside states that after all steps. A plan of one state and units of one step is made as soon as one state fits.

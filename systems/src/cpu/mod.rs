@@ -23,6 +23,7 @@ use self::pass::{Pass, StepNumbers, WideBuffers};
 use self::session::OnCpu;
 use self::solve::Solving;
 use self::stored::StoredType;
+use self::watch::Watch;
 use self::window::Windows;
 use super::budget;
 use super::checked::System;
@@ -53,6 +54,7 @@ mod session;
 mod solve;
 mod step;
 mod stored;
+mod watch;
 mod window;
 
 #[cfg(test)]
@@ -324,13 +326,8 @@ impl<T: StoredType> Stage<T> {
 impl<T: StoredType> Cpu<T> {
     fn new(system: System, beginning: StartValues) -> Self {
         let StartValues { step, coefficients, fields, .. } = beginning;
-        let layout = |is_own: &dyn Fn(Array) -> bool| {
-            let layout =
-                PaddedLayout::new(system.shape, system.program.reach(is_own), size_of::<T>());
-            layout.apart(RowFunction::<T::Computed>::behind(), size_of::<T>())
-        };
-        let of_field = |field: usize| layout(&|array: Array| array.is_of_field(field));
-        let of_array = |wanted: Array| layout(&|array| array == wanted);
+        let of_field = |field: usize| layout_of::<T>(&system, field);
+        let of_array = |wanted: Array| layout::<T>(&system, |array| array == wanted);
         let layouts = Layouts {
             fields: (0..system.fields.len()).map(of_field).collect(),
             coefficients: (0..coefficients.len())
@@ -438,11 +435,16 @@ impl<T: StoredType> Cpu<T> {
         }
     }
 
-    /// Takes steps that are done together; of a rank's part with what gathers what is solved for.
+    /// Takes steps that are done together, with what goes along with them; of a rank's part with what gathers what is solved for.
     ///
     /// # Errors
     /// Another rank failed.
-    fn pass(&mut self, steps: usize, among: Option<&Gather>) -> Result<(), Error> {
+    fn pass(
+        &mut self,
+        steps: usize,
+        among: Option<&Gather>,
+        watch: &Watch<T>,
+    ) -> Result<(), Error> {
         let reduced = self.reduced();
         let system = &self.system;
         let of_step = |step: usize| {
@@ -459,7 +461,7 @@ impl<T: StoredType> Cpu<T> {
         let mut arrays = std::mem::take(&mut self.arrays);
         let parallel = self.parallel();
         if steps > 1 || self.follows {
-            Pass::new(self, &mut arrays, &numbers).several();
+            Pass::new(self, &mut arrays, (&numbers, watch)).several();
             for (levels, halo) in arrays.fields.iter_mut().zip(&self.halos) {
                 let count = levels.len();
                 levels.rotate_right(steps % count);
@@ -479,7 +481,7 @@ impl<T: StoredType> Cpu<T> {
                             break;
                         }
                     }
-                    None => Pass::single((self, stage), &mut arrays, &numbers),
+                    None => Pass::single((self, stage), &mut arrays, (&numbers, watch)),
                 }
                 for array in &stage.writes {
                     match self.halo_of(*array) {
@@ -553,7 +555,9 @@ fn staying(system: &System) -> usize {
     }
     let [_, reach, _] = system.program.reach(|_| true);
     let [.., points] = system.shape.extents();
-    let arrays = system.arrays() + system.coefficients.len() + system.works.len();
+    // What is given is read in one step only.
+    let held = system.fields.iter().filter(|field| field.is_held).count();
+    let arrays = system.arrays() - held + system.coefficients.len() + system.works.len();
     let rows = AT_HAND / (arrays * points * stored(system).bytes());
     (rows.saturating_sub(pass::BAND) / (reach * system.stages.len()).max(1)).max(1)
 }
@@ -615,6 +619,24 @@ fn own_field(system: &System, array: Array) -> Option<usize> {
     match array {
         Array::Field { field, .. } if own(system, field) == Some(array) => Some(field),
         _ => None,
+    }
+}
+
+/// How arrays lie in memory that a step reads.
+fn layout<T: StoredType>(system: &System, is_own: impl Fn(Array) -> bool) -> PaddedLayout {
+    let layout = PaddedLayout::new(system.shape, system.program.reach(is_own), size_of::<T>());
+    layout.apart(RowFunction::<T::Computed>::behind(), size_of::<T>())
+}
+
+/// How a field does: those that are held alike, as several of them may be one array of a tape at different times.
+fn layout_of<T: StoredType>(system: &System, field: usize) -> PaddedLayout {
+    let is_held = |array: Array| match array {
+        Array::Field { field, .. } => system.fields[field].is_held,
+        _ => false,
+    };
+    match system.fields[field].is_held {
+        true => layout::<T>(system, is_held),
+        false => layout::<T>(system, |array| array.is_of_field(field)),
     }
 }
 

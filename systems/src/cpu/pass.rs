@@ -34,6 +34,7 @@ use super::code::Reads;
 use super::real::Real;
 use super::run::{self, PointRow};
 use super::stored::StoredType;
+use super::watch::Watch;
 use super::{Arrays, Cpu, FEW_ROWS, SEGMENT, Stage};
 use crate::expression::Array;
 
@@ -64,6 +65,8 @@ pub struct Pass<'a, T: StoredType> {
     works: Vec<SharedRows<'a, T>>,
     /// Of each step.
     numbers: &'a [StepNumbers<T::Computed>],
+    /// What goes along.
+    watch: &'a Watch<'a, T>,
 }
 
 /// What a thread computes with.
@@ -97,11 +100,11 @@ fn shared<'a, T: StoredType>(
 }
 
 impl<'a, T: StoredType> Pass<'a, T> {
-    /// Steps of a system, each with its numbers, on the arrays that it has.
+    /// Steps of a system, each with its numbers and what goes along, on the arrays that it has.
     pub fn new(
         of: &'a Cpu<T>,
         arrays: &'a mut Arrays<T>,
-        numbers: &'a [StepNumbers<T::Computed>],
+        (numbers, watch): (&'a [StepNumbers<T::Computed>], &'a Watch<'a, T>),
     ) -> Self {
         let Arrays { fields, coefficients, works } = arrays;
         let fields = fields.iter_mut().zip(&of.layouts.fields);
@@ -109,7 +112,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
         let works = works.iter_mut().zip(&of.layouts.works);
         let works = works.map(|(work, layout)| SharedRows::new(work.all_mut(), layout.pitch));
         let (fields, works) = (fields.collect(), works.collect());
-        Self { of, stages: &of.stages, coefficients, fields, works, numbers }
+        Self { of, stages: &of.stages, coefficients, fields, works, numbers, watch }
     }
 
     /// Room for a thread.
@@ -137,7 +140,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
     pub fn single(
         (of, stage): (&'a Cpu<T>, &'a Stage<T>),
         arrays: &'a mut Arrays<T>,
-        numbers: &'a [StepNumbers<T::Computed>],
+        (numbers, watch): (&'a [StepNumbers<T::Computed>], &'a Watch<'a, T>),
     ) {
         let Arrays { fields, coefficients, works } = arrays;
         // Nobody writes what is read: no row of it need be borrowed.
@@ -160,10 +163,13 @@ impl<'a, T: StoredType> Pass<'a, T> {
             }
         }
         let stages = std::slice::from_ref(stage);
-        let pass = Self { of, stages, coefficients, fields: next, works: Vec::new(), numbers };
+        let works = Vec::new();
+        let pass = Self { of, stages, coefficients, fields: next, works, numbers, watch };
         let input = |reads: &Reads| {
             let array = match reads.array {
-                Array::Field { field, level } => &levels[field][level],
+                Array::Field { field, level } => {
+                    watch.given(0, reads.array).unwrap_or(&levels[field][level])
+                }
                 Array::New(field) => levels[field].last().expect("an array for the next"),
                 Array::Coefficient(number) => &pass.coefficients[number],
                 Array::Work(number) => read_works[number].expect("its stage is over"),
@@ -291,6 +297,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
     fn part(&self, reads: &Reads, part: usize, band: &Band) -> Option<Read<'_, T>> {
         let (step, _) = self.of_part(part);
         let rows = match reads.array {
+            Array::Field { .. } if self.watch.given(step, reads.array).is_some() => return None,
             Array::Field { field, level } => self.level(field, level, step),
             Array::New(field) => self.next(field, step),
             Array::Work(work) => &self.works[work],
@@ -351,6 +358,25 @@ impl<'a, T: StoredType> Pass<'a, T> {
             self.columns(room, part, &band, columns.clone(), &reads, rows.collect());
         }
         outputs.iter_mut().for_each(|outputs| self.close_rows(part, &band, outputs));
+        for (plane, outputs) in band.planes.clone().zip(&outputs) {
+            self.note(part, plane, &band, outputs);
+        }
+    }
+
+    /// Has what goes along note the rows that a part has written of a plane.
+    fn note(&self, part: usize, plane: usize, band: &Band, outputs: &[Write<T>]) {
+        if self.watch.notes_nothing() {
+            return;
+        }
+        let ((step, stage), [.., nx]) = (self.of_part(part), self.of.system.shape.extents());
+        for (array, rows) in stage.writes.iter().zip(outputs) {
+            let (Array::New(field), layout) = (*array, self.of.layouts.get(*array)) else {
+                continue;
+            };
+            for (row, values) in band.rows.clone().zip(rows.chunks_exact(layout.pitch)) {
+                self.watch.note(step, field, [plane, row], &values[layout.left..][..nx]);
+            }
+        }
     }
 
     /// What a band reads of arrays that nobody writes.
@@ -359,7 +385,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
         reads.map(|(it, all)| self.from(part, it, band, None, all)).collect()
     }
 
-    /// What a band reads of rows that were borrowed for it, and of coefficients.
+    /// What a band reads of rows that were borrowed for it, of coefficients, and of what is given.
     fn reads_of_rows<'b>(
         &'b self,
         part: usize,
@@ -367,10 +393,11 @@ impl<'a, T: StoredType> Pass<'a, T> {
         rows: &'b [Option<Read<T>>],
     ) -> Vec<&'b [T]> {
         let mut reads = Vec::new();
+        let (step, _) = self.of_part(part);
         for (it, rows) in self.stage(part).code.arrays.iter().zip(rows) {
             let all = match it.array {
                 Array::Coefficient(number) => self.coefficients[number].from(0),
-                _ => &[],
+                array => self.watch.given(step, array).map_or(&[][..], |given| given.from(0)),
             };
             reads.push(self.from(part, it, band, rows.as_deref(), all));
         }
@@ -505,6 +532,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
                 },
             );
             self.close_rows(part, &row, &mut outputs);
+            self.note(part, plane, &row, &outputs);
         }
     }
 

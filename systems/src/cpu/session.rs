@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A session of a system on the cores of this machine.
 
+use std::any::Any;
 use std::time::{Duration, Instant};
 
 use super::stored::StoredType;
+use super::watch::{self, Receivers, Watch};
 use super::{Cpu, View, convert};
+use crate::checked::System;
 use crate::description::Table;
 use crate::evaluate;
 use crate::expression::Array;
 use crate::places::Places;
 use crate::reduced;
 use crate::session::{self, StepSession};
-use crate::tape::{TapeValues, check_rounded};
+use crate::tape::{Lay, Move, TapeValues, Taping, Way, check_rounded};
 use compute::engine::cpu::padded::Padded;
 use compute::engine::cpu::time_copies;
 use compute::engine::{Session, State};
@@ -41,12 +44,7 @@ impl<T: StoredType> Session for OnCpu<T> {
 
     fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         let start = Instant::now();
-        let mut left = steps;
-        while left > 0 {
-            let steps = left.min(self.cpu.depth);
-            self.cpu.pass(steps, self.among.as_ref())?;
-            left -= steps;
-        }
+        self.go(steps, &[], None)?;
         Ok(start.elapsed())
     }
 
@@ -102,6 +100,134 @@ impl<T: StoredType> Session for OnCpu<T> {
     }
 }
 
+impl<T: StoredType> OnCpu<T> {
+    /// Takes steps, as many together as are worth it, with a tape whose arrays lie as these steps have them, if there is one; what receivers
+    /// have after each.
+    fn go(
+        &mut self,
+        steps: usize,
+        points: &[(usize, usize)],
+        mut taping: Option<&mut Taping>,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let receivers = Receivers::new(self.cpu.system.shape, points);
+        let mut rows = Vec::new();
+        let mut left = steps;
+        while left > 0 {
+            let steps = left.min(self.cpu.depth);
+            match taping.as_deref_mut() {
+                None => {
+                    let watch = Watch::new(steps, &receivers, self.cpu.system.dtype);
+                    self.cpu.pass(steps, self.among.as_ref(), &watch)?;
+                    rows.extend(watch.records());
+                }
+                Some(taping) if taping.way == Way::Save => {
+                    rows.extend(self.saving(steps, &receivers, taping)?);
+                }
+                Some(taping) => rows.extend(self.restoring(steps, &receivers, taping)?),
+            }
+            left -= steps;
+        }
+        if points.is_empty() {
+            rows.clear();
+        }
+        Ok(rows)
+    }
+
+    /// Takes steps together that write what is kept after each, and after the last one.
+    fn saving(
+        &mut self,
+        steps: usize,
+        receivers: &Receivers,
+        taping: &mut Taping,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let mut all = Vec::new();
+        for (number, one) in taping.moves.clone().into_iter().enumerate() {
+            for step in 0..steps {
+                let time = taping.time(one, step + 1);
+                let taken = match &mut taping.tape.at(time)[one.place] {
+                    TapeValues::Laid(own) => own.take().expect("it is there between steps"),
+                    _ => unreachable!("it was asked whether they are laid"),
+                };
+                let own: Box<dyn Any> = taken;
+                let own = own.downcast::<watch::OnTape<T>>().expect("of this type");
+                all.push((number, step, time, own));
+            }
+        }
+        let mut watch = Watch::new(steps, receivers, self.cpu.system.dtype);
+        for (number, step, _, own) in &mut all {
+            watch.keep(*step, self.field(taping.moves[*number]), own);
+        }
+        let passed = self.cpu.pass(steps, self.among.as_ref(), &watch);
+        let rows = watch.records().collect();
+        drop(watch);
+        let parallel = self.cpu.parallel();
+        for (number, _, time, mut own) in all {
+            own.close_around(parallel);
+            taping.tape.at(time)[taping.moves[number].place] = TapeValues::Laid(Some(own));
+        }
+        taping.advance(steps);
+        passed.map(|()| rows)
+    }
+
+    /// Takes steps together that read what is given before each where it lies.
+    fn restoring(
+        &mut self,
+        steps: usize,
+        receivers: &Receivers,
+        taping: &mut Taping,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let mut watch = Watch::new(steps, receivers, self.cpu.system.dtype);
+        for one in &taping.moves {
+            for step in 0..steps {
+                let kept = taping.tape.get(taping.time(*one, step), one.place);
+                let kept = Self::laid(kept).expect("it was asked whether they are laid");
+                watch.give(step, self.field(*one), &kept.values);
+            }
+        }
+        self.cpu.pass(steps, self.among.as_ref(), &watch)?;
+        let rows = watch.records().collect();
+        drop(watch);
+        taping.advance(steps);
+        Ok(rows)
+    }
+
+    /// The field that a move of a tape is about.
+    fn field(&self, one: Move) -> usize {
+        match self.cpu.numbered[one.array] {
+            Array::Field { field, .. } => field,
+            _ => unreachable!("coefficients have no number"),
+        }
+    }
+
+    /// What was kept, if it lies as values of this type do.
+    fn laid(kept: &TapeValues) -> Option<&watch::OnTape<T>> {
+        let TapeValues::Laid(own) = kept else { return None };
+        let own: &dyn Any = &**own.as_ref().expect("it is there between steps");
+        own.downcast_ref()
+    }
+
+    /// Whether a tape lies as these steps have their arrays.
+    fn is_laid(&self, taping: &Taping) -> bool {
+        let is_own = |one: &Move| {
+            let (field, level) = match self.cpu.numbered[one.array] {
+                Array::Field { field, level } => (field, level),
+                _ => return false,
+            };
+            let kept = Self::laid(taping.tape.get(taping.time(*one, 0), one.place));
+            match taping.way {
+                Way::Save => kept.is_some() && level == 0 && one.when == 0,
+                Way::Restore => {
+                    let is_held = self.cpu.system.fields[field].is_held;
+                    is_held && kept.is_some_and(|it| it.lies_as(&self.cpu.layouts.fields[field]))
+                }
+            }
+        };
+        // Totals of what is given are made of the session's own arrays.
+        let finds_it = taping.way == Way::Save || !self.cpu.waits;
+        finds_it && taping.moves.iter().all(is_own)
+    }
+}
+
 impl<T: StoredType> StepSession for OnCpu<T> {
     fn values(&mut self, _: Option<&Places>) -> Result<Box<dyn evaluate::Values + '_>, Error> {
         Ok(Box::new(View(&self.cpu)))
@@ -109,8 +235,15 @@ impl<T: StoredType> StepSession for OnCpu<T> {
 
     /// Into the memory that the values before had, if it is there.
     fn keep(&mut self, array: usize, to: &mut TapeValues, dtype: Dtype) -> Result<(), Error> {
-        let TapeValues::Here(own) = to else { return session::keep(self, array, to, dtype) };
         let padded = self.cpu.array(self.cpu.numbered[array]);
+        if let TapeValues::Laid(Some(own)) = to {
+            let own: &mut dyn Any = &mut **own;
+            if let Some(own) = own.downcast_mut::<watch::OnTape<T>>() {
+                own.take(padded, self.cpu.layouts.get(self.cpu.numbered[array]));
+                return Ok(());
+            }
+        }
+        let TapeValues::Here(own) = to else { return session::keep(self, array, to, dtype) };
         let points = self.cpu.system.shape.points();
         with_dtype!(dtype, E => {
             let before = own.take().and_then(E::take).filter(|before| before.len() == points);
@@ -122,11 +255,64 @@ impl<T: StoredType> StepSession for OnCpu<T> {
         Ok(())
     }
 
+    fn lay(&self, of: &System, fields: &[Vec<usize>]) -> Option<Vec<Lay>> {
+        let own = &self.cpu.system;
+        let is_alike = of.shape == own.shape && super::stored(of) == T::DTYPE && !T::is_narrow();
+        let is_alone = self.among.is_none() && self.cpu.notes(&[]);
+        let lays = || fields.iter().map(|fields| watch::lay::<T>(of, fields)).collect();
+        if is_alike && is_alone { lays() } else { None }
+    }
+
+    fn advance_and_record(
+        &mut self,
+        steps: usize,
+        points: &[(usize, usize)],
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        let start = Instant::now();
+        let rows = match self.cpu.notes(points) {
+            true => self.go(steps, points, None)?,
+            false => {
+                let one = |session: &mut Self| {
+                    session.advance(1)?;
+                    session.record(points)
+                };
+                (0..steps).map(|_| one(self)).collect::<Result<_, _>>()?
+            }
+        };
+        Ok((start.elapsed(), rows))
+    }
+
+    fn advance_taping(
+        &mut self,
+        steps: usize,
+        points: &[(usize, usize)],
+        taping: &mut Taping,
+    ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
+        if steps == 0 || !self.cpu.notes(points) || !self.is_laid(taping) {
+            return session::advance_taping(self, steps, points, taping);
+        }
+        let start = Instant::now();
+        if taping.way == Way::Save {
+            // What is before the first step; each step writes what it leaves.
+            for one in taping.moves.clone() {
+                let (kept, dtype) = taping.of(one);
+                self.keep(one.array, kept, dtype)?;
+            }
+        }
+        let rows = self.go(steps, points, Some(taping))?;
+        Ok((start.elapsed(), rows))
+    }
+
     fn take_kept(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
-        let cpu = &mut self.cpu;
-        let Array::Field { field, level } = cpu.numbered[array] else {
+        let Array::Field { field, level } = self.cpu.numbered[array] else {
             unreachable!("coefficients have no number")
         };
+        let laid = Self::laid(from).filter(|own| own.lies_as(&self.cpu.layouts.fields[field]));
+        let cpu = &mut self.cpu;
+        if let Some(laid) = laid {
+            laid.give(&mut cpu.arrays.fields[field][level]);
+            return Ok(());
+        }
         let parallel = cpu.parallel();
         let padded = &mut cpu.arrays.fields[field][level];
         with_values!(&*from.values()?, values => {

@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::pass::fitting;
 use super::stored::StoredType;
+use super::watch::Watch;
 use super::{Cpu, check_together, rows_of_a_step, stored};
 use crate::checked::System;
 use crate::start::StartValues;
@@ -50,8 +51,8 @@ fn compared<T: StoredType>(system: &System, seed: u64) -> bool {
     }
     executed.follows = false;
     for step in 0..4 {
-        compiled.pass(1, None).unwrap();
-        executed.pass(1, None).unwrap();
+        compiled.pass(1, None, &Watch::nothing()).unwrap();
+        executed.pass(1, None, &Watch::nothing()).unwrap();
         same(&compiled, &executed, &format!("seed {seed}, step {step}"));
     }
     true
@@ -68,8 +69,8 @@ fn together<T: StoredType>(system: &System, random: &mut ChaCha8Rng, what: &str)
     single.follows = false;
     for _ in 0..3 {
         let steps = random.random_range(if system.is_staged() { 1 } else { 2 }..=most);
-        several.pass(steps, None).unwrap();
-        (0..steps).for_each(|_| single.pass(1, None).unwrap());
+        several.pass(steps, None, &Watch::nothing()).unwrap();
+        (0..steps).for_each(|_| single.pass(1, None, &Watch::nothing()).unwrap());
         same(&several, &single, &format!("{what}, {steps} steps"));
     }
     true
@@ -100,8 +101,8 @@ fn machine_code_has_the_bits_of_steps() {
 fn kept_in_two_bytes<T: StoredType>(system: &System, seed: u64) -> bool {
     let (mut narrow, mut wide) = (begun::<T>(system), begun::<f32>(system));
     for step in 0..4 {
-        narrow.pass(1, None).unwrap();
-        wide.pass(1, None).unwrap();
+        narrow.pass(1, None, &Watch::nothing()).unwrap();
+        wide.pass(1, None, &Watch::nothing()).unwrap();
         same(&narrow, &wide, &format!("seed {seed}, step {step}"));
     }
     true

@@ -123,6 +123,8 @@ pub struct SystemSimulation {
     taping: Option<TapedSession>,
     /// The times and lengths of steps, if they are noted.
     paces: Option<Vec<[f64; 2]>>,
+    /// How many steps are taken between two looks at signals.
+    pace: BatchSize,
 }
 
 impl SystemSimulation {
@@ -273,6 +275,7 @@ impl SystemSimulation {
             inputs: Rc::default(),
             taping: None,
             paces: None,
+            pace: BatchSize::default(),
         };
         let places = simulation.places().into_iter().enumerate();
         simulation.received = places.map(|(number, place)| (place, number)).collect();
@@ -338,8 +341,12 @@ impl SystemSimulation {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let control = self.control.clone();
+        // Many runs may be short, such as those of a gradient: how long steps take is known by the next one.
+        let mut pace = self.pace;
         let mut steps = Steps { simulation: self, compared };
-        take_steps(&mut steps, last, &mut BatchSize::default(), observer, &control)
+        let taken = take_steps(&mut steps, last, &mut pace, observer, &control);
+        self.pace = pace;
+        taken
     }
 
     /// It as somebody looks at it.

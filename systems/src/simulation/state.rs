@@ -9,7 +9,6 @@ use std::fmt::Display;
 use super::{Form, Simulation, SystemState};
 use crate::checked::System;
 use compute::device::{DeviceArray, DeviceGrid};
-use compute::ranks::engine::Ranks;
 use problem::observe::ArrayName;
 use problem::{Clock, Error, Grid, Holder};
 
@@ -324,6 +323,7 @@ impl Simulation {
         }
     }
 
+<<<<<<< /tmp/tmpkqovo7ps/o
     /// Makes sure that no processes share it.
     pub(super) fn check_in_one_process(&self) -> Result<(), Error> {
         let sharing = self.choices.as_ref().and_then(|choices| choices.asked.sharing.as_ref());
@@ -336,6 +336,8 @@ impl Simulation {
         }
     }
 
+=======
+>>>>>>> /tmp/tmpkqovo7ps/t
     /// Makes sure that no ranks share it.
     pub(super) fn check_alone(&self) -> Result<(), Error> {
         let sharing = self.choices.as_ref().and_then(|choices| choices.asked.sharing.as_ref());

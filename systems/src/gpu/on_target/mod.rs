@@ -281,9 +281,12 @@ impl<T: LaunchTarget> OnTarget<T> {
                     Evaluator::new(system, PlainF64, &NoArrays, step as f64).knowing(reduced);
                 nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
             };
-            let bytes = convert(self.system.dtype, (step..step + self.portion).flat_map(of_step));
+            // Steps before these may be next, where a gradient goes back over them.
+            let aligned = step - step % self.portion;
+            let first = if step + steps <= aligned + self.portion { aligned } else { step };
+            let bytes = convert(self.system.dtype, (first..first + self.portion).flat_map(of_step));
             self.target.write(self.numbers, MemoryRows::first(bytes.len()), &bytes)?;
-            self.numbers_of = (step, self.portion);
+            self.numbers_of = (first, self.portion);
         }
         if !changing {
             return Ok(self.target.address(self.numbers));

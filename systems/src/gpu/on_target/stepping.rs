@@ -99,14 +99,16 @@ impl<T: LaunchTarget> Session for OnTarget<T> {
     }
 
     fn take_step(&mut self, done: usize) -> bool {
-        (self.done, self.numbers_of, self.last) = (done, (0, 0), None);
+        (self.done, self.last) = (done, None);
         true
     }
 
     /// The numbers of steps are other ones then, and the last launch is not taken again with them.
     fn take_clock(&mut self, clock: Clock) {
-        self.system.clock = clock;
-        (self.numbers_of, self.last) = ((0, 0), None);
+        if clock != self.system.clock {
+            self.system.clock = clock;
+            (self.numbers_of, self.last) = ((0, 0), None);
+        }
     }
 
     fn copy(&mut self, count: usize) -> Result<Duration, Error> {

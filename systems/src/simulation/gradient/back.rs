@@ -5,10 +5,11 @@
 //! step of the unit. States at the beginnings of units are kept as the binomial schedule says ([`crate::adjoint::schedule`]), and the
 //! tape is written again from the nearest one. Where the tape has room for all steps, none is taken again.
 
-use super::place::{checked_rounding, most_bytes, room, settled};
+use super::place::{checked_rounding, laid, most_bytes, room, settled};
 use crate::adjoint::schedule::{ReversePlan, first_kept};
 use crate::adjoint::{Adjoint, ForwardField};
 use crate::checked::System;
+use crate::expression::Array;
 use crate::simulation::equations::{StepRecords, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
 use crate::tape::{Tape, TapeAction, TapeTransfer, TapedSession, check_rounded};
@@ -88,17 +89,29 @@ impl Route {
             memory::short("a state of the system, which a gradient keeps,", one, most)
         })?;
         let times = plan.times(steps, lag);
-        let values = Tape::new(
-            room(of, &place, times as u128 * of_step)?,
-            (points, rounded),
-            (times, fields.len()),
-        );
+        // Fields of the adjoint that are given values of each field.
+        let read_as = |field: &String| {
+            let own = given.iter().filter(|given| given.field == *field);
+            own.map(|given| adjoint.find(&given.name)).collect::<Result<Vec<_>, _>>()
+        };
+        let read_as = fields.iter().map(read_as).collect::<Result<Vec<_>, _>>()?;
+        let as_read = if stays { laid(of, &place, adjoint, &read_as) } else { None };
+        let kept_in = match as_read {
+            Some(room) => room,
+            None => room(of, &place, times as u128 * of_step)?,
+        };
+        let values = Tape::new(kept_in, (points, rounded), (times, fields.len()));
         let count = plan.places();
-        let states = Tape::new(
-            room(of, &place, count as u128 * one)?,
-            (points, dtype),
-            (count, system.arrays()),
-        );
+        let of_field = |array: &Array| match array {
+            Array::Field { field, .. } => vec![*field],
+            _ => unreachable!("levels of fields alone have numbers"),
+        };
+        let own: Vec<Vec<usize>> = system.numbered().iter().map(of_field).collect();
+        let kept_in = match laid(of, &place, &system, &own) {
+            Some(room) => room,
+            None => room(of, &place, count as u128 * one)?,
+        };
+        let states = Tape::new(kept_in, (points, dtype), (count, system.arrays()));
         let free = (0..plan.states).rev().collect();
         let (given, kept) = (given.to_vec(), Vec::new());
         let values = Some(values);
@@ -415,7 +428,7 @@ fn number(system: &SystemSimulation, name: &str, level: usize) -> Result<usize, 
 /// The arrays of a system, in the order of their numbers.
 fn names(system: &System) -> Vec<ArrayName> {
     let name = |array| match array {
-        crate::expression::Array::Field { field, level } => {
+        Array::Field { field, level } => {
             ArrayName { field: system.fields[field].name.clone(), level }
         }
         _ => unreachable!("levels of fields alone have numbers"),

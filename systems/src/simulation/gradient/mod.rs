@@ -111,7 +111,7 @@ impl Simulation {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Gradient`]: there is no adjoint of something in the system, which is told. [`Error::Split`]: processes share the grid.
+    /// - [`Error::Gradient`]: there is no adjoint of something in the system, which is told.
     /// - [`Error::UnknownField`], [`Error::Extents`]: a cotangent is of none of its arrays, or of another shape.
     /// - [`Error::Memory`]: not one state fits.
     /// - Whatever [`Simulation::step`], [`super::Builder::build`] and `misfit` fail with.
@@ -134,7 +134,6 @@ impl Simulation {
         let Some(choices) = self.choices.clone() else {
             return Err(refused("gradients are taken of systems: write the stencil as one".into()));
         };
-        self.check_in_one_process()?;
         let system = choices.system.clone();
         let keeping = by;
         let by = GradientVariables {

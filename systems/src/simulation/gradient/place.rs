@@ -2,6 +2,7 @@
 //! Where states of a gradient are kept, as what, and how much memory they may take.
 
 use crate::adjoint::refused;
+use crate::checked::System;
 use crate::session::StepSession;
 use crate::simulation::{Form, Simulation};
 use crate::tape::{TapeMemory, TapeStorage};
@@ -80,7 +81,22 @@ pub fn most_bytes(
     })
 }
 
+<<<<<<< /tmp/tmpkjfh6eu2/o
 /// Room for so many bytes there.
+=======
+/// TapeMemory in this machine's memory as it is best for steps that read the values of each field as these ones of a system, if they are written so.
+pub fn laid(
+    of: &mut Simulation,
+    place: &TapeStorage,
+    by: &System,
+    fields: &[Vec<usize>],
+) -> Option<TapeMemory> {
+    let own = session(of).filter(|_| *place == TapeStorage::Memory)?;
+    own.lay(by, fields).map(TapeMemory::Laid)
+}
+
+/// TapeMemory for so many bytes there.
+>>>>>>> /tmp/tmpkjfh6eu2/t
 pub fn room(of: &mut Simulation, place: &TapeStorage, bytes: u128) -> Result<TapeMemory, Error> {
     match place {
         TapeStorage::Folder(folder) => TapeMemory::folder(folder),

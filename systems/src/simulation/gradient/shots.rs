@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Gradients of shots: several at the same time where one alone does not fill the cores, else one after the other.
+//! Gradients of shots: several at the same time where one alone does not fill the cores or the GPU, else one after the other.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,6 +9,7 @@ use std::thread;
 use super::{Cotangents, Gradient, GradientBy, TapeStorage};
 use crate::adjoint::refused;
 use crate::checked::System;
+use crate::parts::Start;
 use crate::simulation::{Form, Simulation, SystemState};
 use compute::engine::EngineRequest;
 use compute::engine::cpu::caches;
@@ -56,9 +57,10 @@ impl Simulation {
     /// ([`Simulation::begin_shot`]), and returns the sum of their gradients ([`Simulation::gradient`]). `misfit` is told the number of
     /// the shot. The simulation is then after the steps of the last one.
     ///
-    /// Shots of a grid that is small for the caches are computed at the same time, each by one core: `misfit` may be asked by several
-    /// threads, of shots in any order. The sum has the same bits all the same. They share the memory that kept states may take, and so many
-    /// are computed at the same time as leave each a state at least.
+    /// Shots of a grid that is small for the caches are computed at the same time, each by one core, and those of one that is small for a GPU
+    /// each on a stream of its own, which a thread fills: `misfit` may be asked by several threads, of shots in any order. The sum has the
+    /// same bits all the same. They share the memory that kept states may take, and so many are computed at the same time as leave each a
+    /// state at least.
     ///
     /// # Errors
     /// As both of these; there are no shots. Then it is as it was before the first shot.
@@ -70,11 +72,18 @@ impl Simulation {
     ) -> Result<ShotGradients, Error> {
         self.check_alone()?;
         let (begin, before) = (self.state()?, self.choices.clone());
+        let on_device = match &mut self.form {
+            Form::Equations(own) if by.place != TapeStorage::Memory => own.room().free_room()?,
+            _ => None,
+        };
         let together = match (&by.place, by.memory) {
             (TapeStorage::Folder(_), None) => None,
-            (_, asked) => Some(asked.unwrap_or_else(|| Bytes(memory::free().0 / 4))),
+            (_, asked) => {
+                let free = on_device.unwrap_or_else(|| memory::free().0);
+                Some(asked.unwrap_or(Bytes(free / 4)))
+            }
         };
-        let side_by_side = self.side_by_side(shots.len(), by, together)?;
+        let (side_by_side, engine) = self.side_by_side(shots.len(), by, together)?;
         let share = together.filter(|_| side_by_side > 1);
         let share = share.map(|all| Bytes(all.0 / side_by_side as u64));
         let task = Task { begin: &begin, shots, steps, by, share, misfit: &misfit };
@@ -83,7 +92,7 @@ impl Simulation {
             0 | 1 => self.one_after_the_other(&task, &mut all),
             _ => {
                 // Other simulations take the steps: until they have, this one is as it was.
-                let end = self.others(side_by_side, &task, &mut all)?;
+                let end = self.others((side_by_side, engine), &task, &mut all)?;
                 self.end_with(&task, end)
             }
         };
@@ -105,16 +114,13 @@ impl Simulation {
     /// Has so many other simulations compute the shots; the values after the last one.
     fn others(
         &self,
-        count: usize,
+        (count, engine): (usize, EngineRequest),
         task: &Task,
         all: &mut Sum,
     ) -> Result<Option<SystemState>, Error> {
         let choices = self.choices.as_ref().expect("they are of a system");
-        let of = ShotContext {
-            system: &choices.system,
-            control: &choices.control,
-            series: choices.series,
-        };
+        let (system, control, series) = (&choices.system, &choices.control, choices.series);
+        let of = ShotContext { system, engine, control, series };
         all.side_by_side(count, task, &of)
     }
 
@@ -125,38 +131,61 @@ impl Simulation {
         self.begin_with(end)
     }
 
-    /// How many shots are computed at the same time: by one core each, if the arrays of all of them are in the caches, so that a core
-    /// waits neither for memory nor for other cores. As many as leave each a state of the memory that they have together, of which the
-    /// steps can be taken again. On a GPU, and among ranks, one.
+    /// How many shots are computed at the same time, and by which engine. By one core each, if the arrays of all of them are in the
+    /// caches, so that a core waits neither for memory nor for other cores. On a GPU by a stream each, if together they have no more points
+    /// than it computes at once. As many as leave each a state of the memory that they have together, of which the steps can be taken again.
+    /// Among ranks one.
     fn side_by_side(
         &mut self,
         shots: usize,
         by: &GradientBy,
         together: Option<Bytes>,
-    ) -> Result<usize, Error> {
-        let cores = rayon::current_num_threads();
-        let Some(choices) = &self.choices else { return Ok(1) };
+    ) -> Result<(usize, EngineRequest), Error> {
+        let (cores, one) = (rayon::current_num_threads(), (1, EngineRequest::Auto));
+        let Some(choices) = &self.choices else { return Ok(one) };
+        let system = &choices.system;
+        // Values that lie on a GPU are those of the thread that gave them.
+        let is_given = |start: &Start| matches!(start, Start::OnDevice(_));
         let is_plain = choices.asked.sharing.is_none()
             && choices.asked.family.is_none()
             && choices.asked.inputs.is_empty()
-            && matches!(choices.asked.engine, EngineRequest::Auto | EngineRequest::Cpu)
-            && by.place != TapeStorage::Device;
-        let system = &choices.system;
+            && !system.coefficients.iter().any(|own| is_given(&own.start))
+            && !system.fields.iter().any(|own| is_given(&own.start));
         let bytes = system.arrays() * system.shape().points() * system.dtype().bytes();
-        let kept = together.map_or(u64::MAX, |all| all.0 / (bytes as u64).max(1));
-        // Forwards and backwards.
-        let fit = caches::last_level() / (2 * bytes).max(1);
-        let Form::Equations(own) = &mut self.form else { return Ok(1) };
-        let is_here = own.room().free_room()?.is_none() && own.room().engine() == "cpu";
-        let most = (fit as u64).min(kept).min(shots as u64);
-        Ok(if is_plain && is_here { cores.min(most as usize) } else { 1 })
+        let bytes = (bytes as u64).max(1);
+        let kept = together.map_or(u64::MAX, |all| all.0 / bytes);
+        let Form::Equations(own) = &mut self.form else { return Ok(one) };
+        let (asked, free) = (choices.asked.engine, own.room().free_room()?);
+        let (engine, fit) = match (own.room().engine(), asked, free) {
+            ("cpu", EngineRequest::Auto | EngineRequest::Cpu, None)
+                if by.place != TapeStorage::Device =>
+            {
+                // Forwards and backwards.
+                (EngineRequest::Cpu, caches::last_level() as u64 / (2 * bytes))
+            }
+            ("cuda", EngineRequest::Auto | EngineRequest::Cuda, Some(free)) => {
+                let most = (FILL / system.shape().points().max(1)).clamp(1, STREAMS);
+                // With their adjoints, of twice as many arrays and some more.
+                (EngineRequest::Cuda, (most as u64).min(free / (8 * bytes)))
+            }
+            ("emulate", EngineRequest::Emulate, _) => (EngineRequest::Emulate, STREAMS as u64),
+            _ => return Ok(one),
+        };
+        let most = fit.min(kept).min(shots as u64);
+        Ok(if is_plain { (cores.min(most as usize), engine) } else { one })
     }
 }
 
-/// What simulations of shots are made of. The engine is the CPU, which takes the steps of the simulation, too: chosen anew it might be another
+/// Points that a GPU computes at once, about: a launch of fewer leaves a part of it idle.
+const FILL: usize = 1 << 20;
+/// Streams of a GPU, at most: launches of more threads wait for each other in the driver.
+const STREAMS: usize = 8;
+
+/// What simulations of shots are made of. The engine is the one that takes the steps of the simulation, too: chosen anew it might be another
 /// one, as one thread is predicted to take other times than all.
 struct ShotContext<'a> {
     system: &'a System,
+    engine: EngineRequest,
     control: &'a Control,
     series: Option<usize>,
 }
@@ -192,7 +221,7 @@ impl ShotContext<'_> {
         let simulation = match own {
             Some(own) => own,
             None => {
-                let made = Simulation::of(self.system).engine(EngineRequest::Cpu);
+                let made = Simulation::of(self.system).engine(self.engine);
                 let mut made = made.control(self.control.clone()).state(task.begin.clone());
                 if let Some(every) = self.series {
                     made = made.series(every);

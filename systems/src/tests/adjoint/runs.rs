@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Gradients of runs: kept states, engines, what is refused, built-in systems.
 
+use std::rc::Rc;
+use std::thread;
+
 use super::{
     STEPS, SmoothKind, all_plus, differentiable, dot, from, grids, half_squares,
     half_squares_and_totals, like, of, plus, values,
@@ -11,6 +14,7 @@ use crate::{Description, FieldText, Simulation, System};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::engine::Ranks;
+use compute::ranks::{Post, Threads, member};
 use problem::memory::Bytes;
 use problem::{Dtype, Error, Grid};
 use rand::{RngExt, SeedableRng};
@@ -234,7 +238,7 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
         .collect();
     // What two levels of 8 bytes take of each point.
     let of_a_state = 2 * 8 * system.shape().points() as u64;
-    let gradient = |threads: usize, fails: usize, states: Option<u64>| {
+    let on = |engine: EngineRequest, threads: usize, fails: usize, states: Option<u64>| {
         let by = GradientBy {
             coefficients: vec!["c".into()],
             memory: states.map(|states| Bytes(states * of_a_state + 8)),
@@ -242,8 +246,7 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut simulation =
-                Simulation::of(&system).engine(EngineRequest::Cpu).build().unwrap();
+            let mut simulation = Simulation::of(&system).engine(engine).build().unwrap();
             simulation.step(2).unwrap();
             let mut begin = (simulation.state().unwrap(), simulation.records().to_vec());
             let found = simulation.gradient_of_shots((9, &shots), &by, |after, shot| match shot {
@@ -261,7 +264,7 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
                     assert!(simulation.state().unwrap().arrays == begin.0.arrays);
                     assert!(simulation.records() == begin.1);
                     simulation.step(1).unwrap();
-                    let mut plain = Simulation::of(&system).engine(EngineRequest::Cpu).build();
+                    let mut plain = Simulation::of(&system).engine(engine).build();
                     let plain = plain.as_mut().unwrap();
                     plain.step(step + 1).unwrap();
                     begin = (plain.state().unwrap(), plain.records().to_vec());
@@ -278,8 +281,15 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
             Ok::<_, String>(all)
         })
     };
+    let gradient = |threads, fails, states| on(EngineRequest::Cpu, threads, fails, states);
     let one = gradient(1, 99, None).unwrap();
     assert_eq!(one.1.len(), 7 * 2 * 9);
+    // As sessions of a GPU, each with a stream of its own.
+    let emulated = on(EngineRequest::Emulate, 1, 99, None).unwrap();
+    for (threads, states) in [(2, None), (5, None), (3, Some(5))] {
+        assert!(on(EngineRequest::Emulate, threads, 99, states).unwrap() == emulated, "{threads}");
+    }
+    assert!(on(EngineRequest::Emulate, 3, 4, None).unwrap_err().contains("it fails"));
     // Little memory is enough for as many threads as for one: of a state, and of two that are side by side.
     for states in [1, 2, 5] {
         assert!(gradient(16, 99, Some(states)).unwrap() == one, "{states} states");
@@ -294,6 +304,23 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
         .gradient_of_shots((9, &[]), &GradientBy::default(), |_, _| Ok(Cotangents::default()))
         .unwrap_err();
     assert!(error.to_string().contains("no shots"), "{error}");
+}
+
+/// Ranks of which each is there once for all computations, as processes are, and does what rank 0 says.
+fn as_processes(count: usize) -> Ranks {
+    let mut ends = Threads::new(count).into_iter();
+    let own: Rc<dyn Post> = Rc::new(ends.next().expect("at least one rank"));
+    for end in ends {
+        thread::spawn(move || {
+            let post: Rc<dyn Post> = Rc::new(end);
+            let make = |message: &[u8], post: &Rc<dyn Post>| {
+                crate::ranks::member(message, post, compute::plan::abilities_of)
+            };
+            // Rank 0 is told what it failed with.
+            let _ = member::serve(&post, &make);
+        });
+    }
+    Ranks::Processes(own)
 }
 
 /// Parts of a grid that threads compute, on the cores and in the emulator, have the gradient of the whole grid, whether steps are taken
@@ -326,7 +353,12 @@ fn ranks_make_no_difference_to_a_gradient() {
             Ok::<_, Error>(told(&found))
         };
         let split = system.shape().extents().map(|extent| random.random_range(1..=extent.min(3)));
-        let ranks = Ranks::Threads(split.iter().product());
+        let count = split.iter().product();
+        // By turns threads that are started for each computation, and ranks that are there, as processes are.
+        let ranks = match seed % 4 {
+            0 | 1 => Ranks::Threads(count),
+            _ => as_processes(count),
+        };
         let shared = gradient(Some(Sharing { split: Some(split), ..Sharing::among(ranks) }));
         let shared = match shared {
             Ok(shared) => shared,

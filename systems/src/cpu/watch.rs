@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! QueueRequest goes along with steps that are taken together: receivers note values and a tape keeps fields as soon as a step has written a row,
+//! and steps read fields that are given where a tape has them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use compute::engine::cpu::halo::Halo;
+use compute::engine::cpu::padded::{Padded, PaddedLayout};
+use rayon::prelude::*;
+use shared_rows::SharedRows;
+
+use super::stored::Stored;
+use super::{Cpu, halo, layout_of};
+use crate::checked::System;
+use crate::expression::Array;
+use crate::tape::{Laid, Lay};
+use problem::{Boundary, Dtype, Region, SweepShape, Values};
+
+/// Values of a tape in the form in which the steps that read them have a field: with what lies around them.
+pub struct OnTape<T> {
+    layout: PaddedLayout,
+    halo: Option<Arc<Halo<T>>>,
+    pub values: Padded<T>,
+}
+
+impl<T: Stored> OnTape<T> {
+    /// Takes the points of another array, which lie in memory like that.
+    pub fn take(&mut self, from: &Padded<T>, of: &PaddedLayout) {
+        let PaddedLayout { left, extents: [_, _, nx], .. } = self.layout;
+        let rows = self.layout.plane_rows();
+        self.values.for_rows(|number, row| {
+            let [z, y] = [number / rows, number % rows];
+            let start = (of.margins[0] + z) * of.plane() + of.at(y as isize, 0);
+            row[left..left + nx].copy_from_slice(&from.from(start)[..nx]);
+        });
+        self.close();
+    }
+
+    /// Gives all of it to an array that lies so in memory.
+    pub fn give(&self, to: &mut Padded<T>) {
+        let rows = self.values.planes().par_chunks(self.layout.pitch);
+        let to = to.planes_mut().par_chunks_mut(self.layout.pitch);
+        to.zip(rows).for_each(|(to, row)| to.copy_from_slice(row));
+    }
+
+    /// Sets what lies around the points.
+    fn close(&mut self) {
+        if let Some(halo) = &self.halo {
+            halo.close(&mut self.values, true);
+        }
+    }
+
+    /// Sets the rows and planes around those of the grid.
+    pub fn close_around(&mut self, parallel: bool) {
+        if let Some(halo) = &self.halo {
+            halo.close_around(&mut self.values, parallel);
+        }
+    }
+
+    /// Whether its values lie in memory as those of such arrays.
+    pub fn lies_as(&self, layout: &PaddedLayout) -> bool {
+        let own = self.layout;
+        [own.margins, [own.left, own.pitch, 0]] == [layout.margins, [layout.left, layout.pitch, 0]]
+    }
+
+    /// For steps that write it row by row.
+    fn written(&mut self) -> Written<'_, T> {
+        let Self { layout, halo, values } = self;
+        let rows = SharedRows::new(values.all_mut(), layout.pitch);
+        Written { rows, layout: *layout, halo: halo.as_deref() }
+    }
+}
+
+impl<T: Stored> Laid for OnTape<T> {
+    fn values(&self) -> Values {
+        let high = self.layout.extents.map(|extent| extent as isize);
+        T::wrap(self.values.get(Region { low: [0; 3], high }))
+    }
+
+    fn set(&mut self, values: Values) {
+        self.values.set(&T::take(values).expect("values of the tape's type"));
+        self.close();
+    }
+}
+
+/// How values of a tape lie that the steps of a system read as these fields, which it holds; none where these have different sides.
+pub fn lay<T: Stored>(of: &System, fields: &[usize]) -> Option<Lay> {
+    let sides: Vec<&Boundary> = fields.iter().map(|field| &of.fields[*field].boundary).collect();
+    let one = *sides.first()?;
+    if sides.iter().any(|own| *own != one) {
+        return None;
+    }
+    let layout = layout_of::<T>(of, fields[0]);
+    let halo = halo(one, layout).map(Arc::new);
+    Some(Box::new(move || {
+        let mut kept = OnTape { layout, halo: halo.clone(), values: Padded::<T>::new(layout) };
+        kept.close();
+        Box::new(kept)
+    }))
+}
+
+/// Receivers by the field and the row that they are in.
+pub struct Receivers {
+    rows: BTreeMap<(usize, [usize; 2]), Vec<(usize, usize)>>,
+    count: usize,
+}
+
+impl Receivers {
+    /// AxisCoordinates these places of fields, in C order.
+    pub fn new(shape: SweepShape, points: &[(usize, usize)]) -> Self {
+        let [_, ny, nx] = shape.extents();
+        let mut rows = BTreeMap::<_, Vec<_>>::new();
+        for (number, (field, place)) in points.iter().enumerate() {
+            let row = [place / nx / ny, place / nx % ny];
+            rows.entry((*field, row)).or_default().push((place % nx, number));
+        }
+        Self { rows, count: points.len() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// An array of a tape that steps write.
+struct Written<'a, T> {
+    rows: SharedRows<'a, T>,
+    layout: PaddedLayout,
+    halo: Option<&'a Halo<T>>,
+}
+
+/// QueueRequest goes along with a step.
+#[derive(Default)]
+struct OfStep<'a, T> {
+    /// Where fields that are given have their values, by number.
+    given: BTreeMap<usize, &'a Padded<T>>,
+    /// Where values of fields after the step are kept, by number.
+    kept: BTreeMap<usize, Written<'a, T>>,
+    /// QueueRequest receivers have after it, as bits.
+    records: Vec<AtomicU64>,
+}
+
+/// QueueRequest goes along with some steps.
+pub struct Watch<'a, T> {
+    receivers: Option<(&'a Receivers, Dtype)>,
+    steps: Vec<OfStep<'a, T>>,
+}
+
+impl<'a, T: Stored> Watch<'a, T> {
+    /// NoArrays.
+    #[cfg(test)]
+    pub fn nothing() -> Self {
+        Self { receivers: None, steps: Vec::new() }
+    }
+
+    /// Of so many steps, with receivers of values of a type.
+    pub fn new(steps: usize, receivers: &'a Receivers, dtype: Dtype) -> Self {
+        let of_step = || OfStep {
+            given: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            records: (0..receivers.count).map(|_| AtomicU64::new(0)).collect(),
+        };
+        let steps = (0..steps).map(|_| of_step()).collect();
+        Self { receivers: (!receivers.is_empty()).then_some((receivers, dtype)), steps }
+    }
+
+    /// Has a step find a field's values there.
+    pub fn give(&mut self, step: usize, field: usize, values: &'a Padded<T>) {
+        self.steps[step].given.insert(field, values);
+    }
+
+    /// Has a field's values after a step be kept there.
+    pub fn keep(&mut self, step: usize, field: usize, kept: &'a mut OnTape<T>) {
+        self.steps[step].kept.insert(field, kept.written());
+    }
+
+    /// QueueRequest a step reads of an array, if that is given.
+    pub fn given(&self, step: usize, array: Array) -> Option<&'a Padded<T>> {
+        match array {
+            Array::Field { field, .. } => self.steps.get(step)?.given.get(&field).copied(),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing is noted of what steps write.
+    pub fn notes_nothing(&self) -> bool {
+        self.receivers.is_none() && self.steps.iter().all(|step| step.kept.is_empty())
+    }
+
+    /// Notes a row of a field's values after a step.
+    pub fn note(&self, step: usize, field: usize, [z, y]: [usize; 2], values: &[T]) {
+        let own = &self.steps[step];
+        if let Some(Written { rows, layout, halo }) = own.kept.get(&field) {
+            let [mz, my, _] = layout.margins;
+            let number = (mz + z) * layout.plane_rows() + my + y;
+            let row = &mut rows.write(number..number + 1)[..layout.pitch];
+            row[layout.left..layout.left + values.len()].copy_from_slice(values);
+            if let Some(halo) = halo {
+                halo.close_row(row);
+            }
+        }
+        if let Some((receivers, dtype)) = self.receivers {
+            for (x, number) in receivers.rows.get(&(field, [z, y])).into_iter().flatten() {
+                let value = dtype.round(values[*x].to_f64());
+                own.records[*number].store(value.to_bits(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// QueueRequest receivers have after each step.
+    pub fn records(&self) -> impl Iterator<Item = Vec<f64>> {
+        let value = |bits: &AtomicU64| f64::from_bits(bits.load(Ordering::Relaxed));
+        self.steps.iter().map(move |step| step.records.iter().map(value).collect())
+    }
+}
+
+impl<T: Stored> Cpu<T> {
+    /// Whether steps that are taken together note what they write: no solve writes fields.
+    pub fn notes(&self, points: &[(usize, usize)]) -> bool {
+        let is_computed = |(field, _): &(usize, usize)| !self.system.fields[*field].is_held;
+        !self.system.has_solves() && points.iter().all(is_computed)
+    }
+}
