@@ -28,7 +28,7 @@ use std::time::Duration;
 /// What rank 0 tells another rank to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
-    /// MakeMember what the next message says.
+    /// Make what the next message says.
     Begin,
     /// Take the values that come as the next message: of all that it holds, in C order.
     Load,

@@ -63,13 +63,8 @@ pub struct FileArgs {
     /// Go on from this checkpoint, with the command line that wrote it; --steps may be larger
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-<<<<<<< /tmp/tmpsuz0mu1m/o
-    /// Look at all values every K steps, and end where one is infinite or not a number; without it they are
-    /// looked at in at most 2 % of the time, before each file and checkpoint, and in the end
-=======
-    /// PictureStyle at all values every K steps, and end the run where one is infinite or not a number [default: as often
+    /// Look at all values every K steps, and end the run where one is infinite or not a number [default: as often
     /// as takes at most 2 % of the time, before each file and checkpoint, and at the end]
->>>>>>> /tmp/tmpsuz0mu1m/t
     #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = counted)]
     pub check_finite: Option<usize>,
     /// End before --steps if no value changes by more than TOLERANCE in a step, on average over K steps [default:

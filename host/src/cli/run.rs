@@ -76,20 +76,12 @@ pub struct RunArgs {
     #[command(flatten)]
     computation: ComputationArgs,
 
-<<<<<<< /tmp/tmpadev1fis/o
-    /// What lies around the grid [default: zero]: zero; constant=V; periodic; reflect (the mirror image about the last point,
-    /// which is not repeated); symmetric (the mirror image about half a point outside); edge (the last point repeated); flux=G
-    /// (the last point and G more with each point outwards); odd or odd-reflect (mirror images with the sign changed);
-    /// robin=A,B,C (A*u + B*du/dn = C half a point outside). Kinds for axes and sides, the general before the special:
-    /// x:periodic,y-:constant=1,y+:reflect or edge,x:zero. In corners x decides, then y
-=======
     /// What lies around the grid [default: zero]: zero; constant=V; periodic; reflect (the mirror image about the
     /// last point, which is not repeated); symmetric (the mirror image about half a point outside); edge (the last
     /// point repeated); flux=G (the last point, and G more with each point outwards); odd and odd-reflect (the
     /// mirror images of symmetric and reflect, with the sign changed); robin=A,B,C (A*u + B*du/dn = C half a point
     /// outside). One kind for all sides, or kinds for axes and sides, the general before the special:
     /// x:periodic,y-:constant=1,y+:reflect. In corners x decides, then y
->>>>>>> /tmp/tmpadev1fis/t
     #[arg(
         long,
         help_heading = "Stencils and kernels",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QueueRequest goes along with steps that are taken together: receivers note values and a tape keeps fields as soon as a step has written a row,
+//! What goes along with steps that are taken together: receivers note values and a tape keeps fields as soon as a step has written a row,
 //! and steps read fields that are given where a tape has them.
 
 use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ pub struct Receivers {
 }
 
 impl Receivers {
-    /// AxisCoordinates these places of fields, in C order.
+    /// At these places of fields, in C order.
     pub fn new(shape: SweepShape, points: &[(usize, usize)]) -> Self {
         let [_, ny, nx] = shape.extents();
         let mut rows = BTreeMap::<_, Vec<_>>::new();
@@ -131,25 +131,25 @@ struct Written<'a, T> {
     halo: Option<&'a Halo<T>>,
 }
 
-/// QueueRequest goes along with a step.
+/// What goes along with a step.
 #[derive(Default)]
 struct OfStep<'a, T> {
     /// Where fields that are given have their values, by number.
     given: BTreeMap<usize, &'a Padded<T>>,
     /// Where values of fields after the step are kept, by number.
     kept: BTreeMap<usize, Written<'a, T>>,
-    /// QueueRequest receivers have after it, as bits.
+    /// What receivers have after it, as bits.
     records: Vec<AtomicU64>,
 }
 
-/// QueueRequest goes along with some steps.
+/// What goes along with some steps.
 pub struct Watch<'a, T> {
     receivers: Option<(&'a Receivers, Dtype)>,
     steps: Vec<OfStep<'a, T>>,
 }
 
 impl<'a, T: Stored> Watch<'a, T> {
-    /// NoArrays.
+    /// Nothing.
     #[cfg(test)]
     pub fn nothing() -> Self {
         Self { receivers: None, steps: Vec::new() }
@@ -176,7 +176,7 @@ impl<'a, T: Stored> Watch<'a, T> {
         self.steps[step].kept.insert(field, kept.written());
     }
 
-    /// QueueRequest a step reads of an array, if that is given.
+    /// What a step reads of an array, if that is given.
     pub fn given(&self, step: usize, array: Array) -> Option<&'a Padded<T>> {
         match array {
             Array::Field { field, .. } => self.steps.get(step)?.given.get(&field).copied(),
@@ -209,7 +209,7 @@ impl<'a, T: Stored> Watch<'a, T> {
         }
     }
 
-    /// QueueRequest receivers have after each step.
+    /// What receivers have after each step.
     pub fn records(&self) -> impl Iterator<Item = Vec<f64>> {
         let value = |bits: &AtomicU64| f64::from_bits(bits.load(Ordering::Relaxed));
         self.steps.iter().map(move |step| step.records.iter().map(value).collect())

@@ -323,21 +323,6 @@ impl Simulation {
         }
     }
 
-<<<<<<< /tmp/tmpkqovo7ps/o
-    /// Makes sure that no processes share it.
-    pub(super) fn check_in_one_process(&self) -> Result<(), Error> {
-        let sharing = self.choices.as_ref().and_then(|choices| choices.asked.sharing.as_ref());
-        match sharing.map(|sharing| &sharing.ranks) {
-            Some(Ranks::Processes(_)) => {
-                let reason = "processes share the grid; gradients are for one process, with its threads or GPUs";
-                Err(Error::Split { reason: reason.into() })
-            }
-            _ => Ok(()),
-        }
-    }
-
-=======
->>>>>>> /tmp/tmpkqovo7ps/t
     /// Makes sure that no ranks share it.
     pub(super) fn check_alone(&self) -> Result<(), Error> {
         let sharing = self.choices.as_ref().and_then(|choices| choices.asked.sharing.as_ref());

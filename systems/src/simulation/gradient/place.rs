@@ -81,10 +81,7 @@ pub fn most_bytes(
     })
 }
 
-<<<<<<< /tmp/tmpkjfh6eu2/o
-/// Room for so many bytes there.
-=======
-/// TapeMemory in this machine's memory as it is best for steps that read the values of each field as these ones of a system, if they are written so.
+/// Room in this machine's memory as it is best for steps that read the values of each field as these ones of a system, if they are written so.
 pub fn laid(
     of: &mut Simulation,
     place: &TapeStorage,
@@ -95,8 +92,7 @@ pub fn laid(
     own.lay(by, fields).map(TapeMemory::Laid)
 }
 
-/// TapeMemory for so many bytes there.
->>>>>>> /tmp/tmpkjfh6eu2/t
+/// Room for so many bytes there.
 pub fn room(of: &mut Simulation, place: &TapeStorage, bytes: u128) -> Result<TapeMemory, Error> {
     match place {
         TapeStorage::Folder(folder) => TapeMemory::folder(folder),

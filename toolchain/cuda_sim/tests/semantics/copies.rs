@@ -127,7 +127,7 @@ fn bulk_stores_take_their_sources_before_the_wait_ends() {
         let thread = thread::thread_idx_x();
         let to = |round: u32| out.as_mut_ptr().wrapping_add((16 * thread + 4 * round) as usize);
         for round in 0..4 {
-            // SourcePlace the two groups under way, the older one uses these bytes.
+            // Of the two groups under way, the older one uses these bytes.
             copy::wait_stores_read(1);
             let source = 32 * thread + 16 * (round % 2);
             shared::store_v4(source, [1000 * round + thread; 4]);

@@ -111,7 +111,7 @@ fn dense_products_take_every_type() {
             let (row, column) = of_d(lane, word);
             (8 * row + column) as f32 + 0.5
         });
-        // SourcePlace 16 bits: K indices 2t and 2t + 1 in the first two words, 8 further in the others.
+        // Of 16 bits: K indices 2t and 2t + 1 in the first two words, 8 further in the others.
         let of_16_bits = |bits: fn(f32) -> u32| {
             let k = |word: u32| 2 * pair + word * 8;
             let a = [0, 1, 2, 3].map(|word| {
