@@ -14,7 +14,7 @@ use crate::expression::Array;
 use crate::places::Places;
 use crate::reduced;
 use crate::session::{self, StepSession};
-use crate::tape::{Lay, Move, TapeValues, Taping, Way, check_rounded};
+use crate::tape::{Lay, TapeAction, TapeTransfer, TapeValues, TapedSession, check_rounded};
 use compute::engine::cpu::padded::Padded;
 use compute::engine::cpu::time_copies;
 use compute::engine::{Session, State};
@@ -107,7 +107,7 @@ impl<T: StoredType> OnCpu<T> {
         &mut self,
         steps: usize,
         points: &[(usize, usize)],
-        mut taping: Option<&mut Taping>,
+        mut taping: Option<&mut TapedSession>,
     ) -> Result<Vec<Vec<f64>>, Error> {
         let receivers = Receivers::new(self.cpu.system.shape, points);
         let mut rows = Vec::new();
@@ -120,7 +120,7 @@ impl<T: StoredType> OnCpu<T> {
                     self.cpu.pass(steps, self.among.as_ref(), &watch)?;
                     rows.extend(watch.records());
                 }
-                Some(taping) if taping.way == Way::Save => {
+                Some(taping) if taping.way == TapeAction::Save => {
                     rows.extend(self.saving(steps, &receivers, taping)?);
                 }
                 Some(taping) => rows.extend(self.restoring(steps, &receivers, taping)?),
@@ -138,7 +138,7 @@ impl<T: StoredType> OnCpu<T> {
         &mut self,
         steps: usize,
         receivers: &Receivers,
-        taping: &mut Taping,
+        taping: &mut TapedSession,
     ) -> Result<Vec<Vec<f64>>, Error> {
         let mut all = Vec::new();
         for (number, one) in taping.moves.clone().into_iter().enumerate() {
@@ -174,7 +174,7 @@ impl<T: StoredType> OnCpu<T> {
         &mut self,
         steps: usize,
         receivers: &Receivers,
-        taping: &mut Taping,
+        taping: &mut TapedSession,
     ) -> Result<Vec<Vec<f64>>, Error> {
         let mut watch = Watch::new(steps, receivers, self.cpu.system.dtype);
         for one in &taping.moves {
@@ -192,7 +192,7 @@ impl<T: StoredType> OnCpu<T> {
     }
 
     /// The field that a move of a tape is about.
-    fn field(&self, one: Move) -> usize {
+    fn field(&self, one: TapeTransfer) -> usize {
         match self.cpu.numbered[one.array] {
             Array::Field { field, .. } => field,
             _ => unreachable!("coefficients have no number"),
@@ -207,23 +207,23 @@ impl<T: StoredType> OnCpu<T> {
     }
 
     /// Whether a tape lies as these steps have their arrays.
-    fn is_laid(&self, taping: &Taping) -> bool {
-        let is_own = |one: &Move| {
+    fn is_laid(&self, taping: &TapedSession) -> bool {
+        let is_own = |one: &TapeTransfer| {
             let (field, level) = match self.cpu.numbered[one.array] {
                 Array::Field { field, level } => (field, level),
                 _ => return false,
             };
             let kept = Self::laid(taping.tape.get(taping.time(*one, 0), one.place));
             match taping.way {
-                Way::Save => kept.is_some() && level == 0 && one.when == 0,
-                Way::Restore => {
+                TapeAction::Save => kept.is_some() && level == 0 && one.when == 0,
+                TapeAction::Restore => {
                     let is_held = self.cpu.system.fields[field].is_held;
                     is_held && kept.is_some_and(|it| it.lies_as(&self.cpu.layouts.fields[field]))
                 }
             }
         };
         // Totals of what is given are made of the session's own arrays.
-        let finds_it = taping.way == Way::Save || !self.cpu.waits;
+        let finds_it = taping.way == TapeAction::Save || !self.cpu.waits;
         finds_it && taping.moves.iter().all(is_own)
     }
 }
@@ -286,13 +286,13 @@ impl<T: StoredType> StepSession for OnCpu<T> {
         &mut self,
         steps: usize,
         points: &[(usize, usize)],
-        taping: &mut Taping,
+        taping: &mut TapedSession,
     ) -> Result<(Duration, Vec<Vec<f64>>), Error> {
         if steps == 0 || !self.cpu.notes(points) || !self.is_laid(taping) {
             return session::advance_taping(self, steps, points, taping);
         }
         let start = Instant::now();
-        if taping.way == Way::Save {
+        if taping.way == TapeAction::Save {
             // What is before the first step; each step writes what it leaves.
             for one in taping.moves.clone() {
                 let (kept, dtype) = taping.of(one);

@@ -11,12 +11,12 @@ use compute::engine::cpu::padded::{Padded, PaddedLayout};
 use rayon::prelude::*;
 use shared_rows::SharedRows;
 
-use super::stored::Stored;
+use super::stored::StoredType;
 use super::{Cpu, halo, layout_of};
 use crate::checked::System;
 use crate::expression::Array;
 use crate::tape::{Laid, Lay};
-use problem::{Boundary, Dtype, Region, SweepShape, Values};
+use problem::{Boundary, Dtype, Region, Shape, Values};
 
 /// Values of a tape in the form in which the steps that read them have a field: with what lies around them.
 pub struct OnTape<T> {
@@ -25,7 +25,7 @@ pub struct OnTape<T> {
     pub values: Padded<T>,
 }
 
-impl<T: Stored> OnTape<T> {
+impl<T: StoredType> OnTape<T> {
     /// Takes the points of another array, which lie in memory like that.
     pub fn take(&mut self, from: &Padded<T>, of: &PaddedLayout) {
         let PaddedLayout { left, extents: [_, _, nx], .. } = self.layout;
@@ -73,7 +73,7 @@ impl<T: Stored> OnTape<T> {
     }
 }
 
-impl<T: Stored> Laid for OnTape<T> {
+impl<T: StoredType> Laid for OnTape<T> {
     fn values(&self) -> Values {
         let high = self.layout.extents.map(|extent| extent as isize);
         T::wrap(self.values.get(Region { low: [0; 3], high }))
@@ -86,7 +86,7 @@ impl<T: Stored> Laid for OnTape<T> {
 }
 
 /// How values of a tape lie that the steps of a system read as these fields, which it holds; none where these have different sides.
-pub fn lay<T: Stored>(of: &System, fields: &[usize]) -> Option<Lay> {
+pub fn lay<T: StoredType>(of: &System, fields: &[usize]) -> Option<Lay> {
     let sides: Vec<&Boundary> = fields.iter().map(|field| &of.fields[*field].boundary).collect();
     let one = *sides.first()?;
     if sides.iter().any(|own| *own != one) {
@@ -101,15 +101,19 @@ pub fn lay<T: Stored>(of: &System, fields: &[usize]) -> Option<Lay> {
     }))
 }
 
+/// A field, and a row by its z and y.
+type RowOfField = (usize, [usize; 2]);
+
 /// Receivers by the field and the row that they are in.
 pub struct Receivers {
-    rows: BTreeMap<(usize, [usize; 2]), Vec<(usize, usize)>>,
+    /// Of each the x, and its number.
+    rows: BTreeMap<RowOfField, Vec<(usize, usize)>>,
     count: usize,
 }
 
 impl Receivers {
     /// At these places of fields, in C order.
-    pub fn new(shape: SweepShape, points: &[(usize, usize)]) -> Self {
+    pub fn new(shape: Shape, points: &[(usize, usize)]) -> Self {
         let [_, ny, nx] = shape.extents();
         let mut rows = BTreeMap::<_, Vec<_>>::new();
         for (number, (field, place)) in points.iter().enumerate() {
@@ -148,7 +152,7 @@ pub struct Watch<'a, T> {
     steps: Vec<OfStep<'a, T>>,
 }
 
-impl<'a, T: Stored> Watch<'a, T> {
+impl<'a, T: StoredType> Watch<'a, T> {
     /// Nothing.
     #[cfg(test)]
     pub fn nothing() -> Self {
@@ -216,7 +220,7 @@ impl<'a, T: Stored> Watch<'a, T> {
     }
 }
 
-impl<T: Stored> Cpu<T> {
+impl<T: StoredType> Cpu<T> {
     /// Whether steps that are taken together note what they write: no solve writes fields.
     pub fn notes(&self, points: &[(usize, usize)]) -> bool {
         let is_computed = |(field, _): &(usize, usize)| !self.system.fields[*field].is_held;

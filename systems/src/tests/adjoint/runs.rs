@@ -14,7 +14,7 @@ use crate::{Description, FieldText, Simulation, System};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
 use compute::ranks::engine::Ranks;
-use compute::ranks::{Post, Threads, member};
+use compute::ranks::{Messenger, Threads, member};
 use problem::memory::Bytes;
 use problem::{Dtype, Error, Grid};
 use rand::{RngExt, SeedableRng};
@@ -309,11 +309,11 @@ fn shots_side_by_side_have_the_gradients_of_single_ones() {
 /// Ranks of which each is there once for all computations, as processes are, and does what rank 0 says.
 fn as_processes(count: usize) -> Ranks {
     let mut ends = Threads::new(count).into_iter();
-    let own: Rc<dyn Post> = Rc::new(ends.next().expect("at least one rank"));
+    let own: Rc<dyn Messenger> = Rc::new(ends.next().expect("at least one rank"));
     for end in ends {
         thread::spawn(move || {
-            let post: Rc<dyn Post> = Rc::new(end);
-            let make = |message: &[u8], post: &Rc<dyn Post>| {
+            let post: Rc<dyn Messenger> = Rc::new(end);
+            let make = |message: &[u8], post: &Rc<dyn Messenger>| {
                 crate::ranks::member(message, post, compute::plan::abilities_of)
             };
             // Rank 0 is told what it failed with.
