@@ -167,7 +167,7 @@ fn states_are_kept_where_it_is_asked() {
         }
     }
     let refusal = |engine, place, rounded| of(engine, place, rounded, 100).unwrap_err();
-    assert!(refusal(cpu, Place::Device, None).contains("none computes these steps"));
+    assert!(refusal(cpu, Place::Device, None).contains("no GPU computes these steps"));
     assert!(refusal(emulated, Place::Device, Some(Dtype::F16)).contains("rounded or widened"));
     assert!(refusal(cpu, Place::Memory, Some(Dtype::Tf32)).contains("take f32"));
     let nowhere = Place::Folder(folder.path().join("nowhere"));
