@@ -23,7 +23,15 @@ fn a_distance_or_an_order_that_is_missed_is_told() {
     fourth.check().unwrap();
     assert_eq!(
         fourth.line(),
-        "| burgers | exponax | u | 10x10, 20x20, 40x40 | 1, 2, 4 | 1.6e-2, 1.0e-3, 6.3e-5 | 4.00, 4.00 | order 3.8 |"
+        "| burgers | exponax | u | 10x10, 20x20, 40x40 | 1.6e-2, 1.0e-3, 6.3e-5 | 4.00, 4.00 | order 3.8 |"
+    );
+    let far = Agreement {
+        quantity: "v".into(),
+        ..agreement([4.8e-2, 3e-3, 1.875e-4], Demand::Order(3.8))
+    };
+    assert_eq!(
+        Agreement::farthest(&[fourth, far]).line(),
+        "| burgers | exponax | u, v | 10x10, 20x20, 40x40 | 4.8e-2, 3.0e-3, 1.9e-4 | 4.00, 4.00 | order 3.8 |"
     );
     let told = |apart, demand| agreement(apart, demand).check().unwrap_err().to_string();
     assert_eq!(

@@ -168,7 +168,7 @@ fn a_group_is_replaced_and_another_folder_is_not() {
     fs::create_dir(folder.path().join("mine.zarr")).unwrap();
     fs::write(folder.path().join("mine.zarr/thesis.tex"), "years").unwrap();
     let (success, text) = host(folder.path(), &format!("{run} 1").replace("u.zarr", "mine.zarr"));
-    assert!(!success && text.contains("a folder with other files is there"), "{text}");
+    assert!(!success && text.contains("a folder of that name with other files"), "{text}");
     assert!(folder.path().join("mine.zarr/thesis.tex").exists());
 }
 

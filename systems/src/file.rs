@@ -537,7 +537,7 @@ impl Reader {
                 match (&step, &first) {
                     (None, Some(first)) => {
                         let wrong = first.wrong("the first argument needs the step to the next");
-                        Err(wrong.hint("step = \"dt\" is from one argument to the next"))
+                        Err(wrong.hint("step = \"dt\" is the step between arguments"))
                     }
                     _ => Ok(TableText::File { file, step, first }),
                 }

@@ -705,7 +705,7 @@ impl Check<'_> {
                 "all but random(seed); noise(seed) is a new random number in each step",
             ),
         };
-        let wrong = self.wrong(syntax, format!("'{what}' cannot be in {place}"));
+        let wrong = self.wrong(syntax, format!("'{what}' cannot stand in {place}"));
         Err(wrong.hint(format!("it may hold {may_hold}")))
     }
 

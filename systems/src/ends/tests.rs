@@ -106,7 +106,7 @@ fn fields_that_differ_are_no_guess() {
         (&["x-:edge,x+:edge", "x-:edge,x+:reflect"], "x+"),
     ] {
         let error = checked(&diffusion(&[9], fields, None)).unwrap_err().to_string();
-        let begins = format!("'k' is read beyond {side}, and has no boundary of its own");
+        let begins = format!("'k' is read beyond {side} and has no boundary");
         assert!(error.contains(&begins), "{error}");
         checked(&diffusion(&[9], fields, Some("reflect"))).unwrap();
     }

@@ -98,7 +98,7 @@ fn sweeps_are_taken_where_they_are_faster() {
         ("box2d8r", "f16", wave, "reaches 8 points far; sweeps take up to 7"),
         ("box2d1r", "f16", "0.5*u", "no stencil of a field"),
         ("box2d1r", "f16", "s(u) + s(prev(u))", "more than one sum"),
-        ("box2d1r", "f16", "s(u) + s(u*u)", "reads neighbours, of an expression"),
+        ("box2d1r", "f16", "s(u) + s(u*u)", "reads neighbours, in an expression"),
     ] {
         let refused = asked(stencil, dtype, next).unwrap_err();
         let start = "engine 'sparse' cannot run this";

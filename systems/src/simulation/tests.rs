@@ -85,15 +85,15 @@ fn a_choice_works_or_is_refused() {
     for (builder, part) in [
         (sum().boundary(Boundary::default()), "boundaries of their own"),
         (reaction().dtype(Dtype::F64), "an element type of its own"),
-        (reaction().fuse(Depth::Steps(2)), "steps are fused of stencils"),
-        (reaction().kernel(star), "a kernel of stencils"),
+        (reaction().fuse(Depth::Steps(2)), "only a stencil fuses steps"),
+        (reaction().kernel(star), "a kernel for stencils"),
     ] {
         let refused = refusal(builder);
         assert!(refused.contains(part), "{refused}");
     }
     let heat = || Simulation::new(catalogue::find("heat-2d").unwrap(), plate());
     for (builder, part) in [
-        (heat().way(chain), "ways are of systems"),
+        (heat().way(chain), "`way` is for systems"),
         (heat().inputs(vec![("u".into(), plate())]), "the grid that it is given"),
     ] {
         let refused = refusal(builder);

@@ -174,7 +174,7 @@ fn steps_that_are_off_by_more_are_taken_again() {
     assert!(refused.contains("a tolerance is a number above 0"), "{refused}");
     other.tolerance = Some(crate::Text::new("a number", "1"));
     let refused = System::new(&other.time_step("1/max(u)"), Path::new("")).unwrap_err().to_string();
-    assert!(refused.contains("there is a tolerance, and a time step"), "{refused}");
+    assert!(refused.contains("both 'tolerance' and a time step"), "{refused}");
 }
 
 /// Without a tolerance it is a method of fifth order.
@@ -279,7 +279,7 @@ fn what_is_wrong_with_such_steps_is_told() {
     assert!(of(&dt("max(u) - 10")).contains("after step 0 the next step would have the length -6"));
     assert!(of(&dt("1/min(u - 2)")).contains("would be inf long"));
     assert!(of(&dt("0.1/max(u*dt)")).contains("the time step depends on itself"));
-    assert!(of(&dt("0.1")).contains("'dt_every' is of a time step that follows"));
+    assert!(of(&dt("0.1")).contains("'dt_every' needs a time step that follows"));
     assert!(of(&|it| it.dt_every = Some(0)).contains("'dt_every' is 0 steps"));
     assert!(of(&dt("max(new(u))")).contains("cannot stand in what is summed over the grid"));
     let constant = of(&|it| {
@@ -290,9 +290,9 @@ fn what_is_wrong_with_such_steps_is_told() {
         it.steps = 0;
         it.until = Some(crate::Text::new("the end", "2"));
     });
-    assert!(steps.contains("none knows how many there are"), "{steps}");
+    assert!(steps.contains("the number of steps is not known"), "{steps}");
     let until = of(&|it| it.until = Some(crate::Text::new("the end", "-2")));
-    assert!(until.contains("no run ends at -2"), "{until}");
+    assert!(until.contains("-2 is no end time"), "{until}");
     let system = System::new(&decay(), Path::new("")).unwrap();
     let refused = SystemSimulation::on(&system, EngineRequest::Fft).err().unwrap().to_string();
     assert!(refused.contains("the step length follows from the values"), "{refused}");

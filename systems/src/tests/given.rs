@@ -101,7 +101,7 @@ fn tables_are_columns_of_a_file() {
     for (table, file, expected) in [
         ("file = \"w.csv\"", &b"0,1\n0,2\n"[..], "w.csv: line 2: 0 does not increase"),
         ("file = \"w.csv\"", b"0,1\n1,b\n", "w.csv: line 2: 'b' is no number"),
-        ("file = \"w.csv\"", b"0\n1\n", "step = \"dt\" is from one argument to the next"),
+        ("file = \"w.csv\"", b"0\n1\n", "give the step between arguments: step = \"dt\""),
         ("file = \"w.csv\"\nstep = 0", b"0\n1\n", "the step of a table's arguments is 0"),
         (
             "file = \"w.csv\"\nstep = 1",

@@ -161,12 +161,12 @@ fn what_cannot_be_solved_is_told() {
         ("solve(u, laplace)", "periodic", "there is no stencil 'u'"),
         ("solve(2*u, u)", "periodic", "'solve' takes the name of a stencil"),
         ("solve(laplace)", "periodic", "'solve' takes 2 arguments, not 1"),
-        ("solve(dx, u)", "periodic", "it makes 0 of waves of 2.0000 points along x"),
+        ("solve(dx, u)", "periodic", "it removes waves of 2.0000 points along x"),
         ("solve(laplace, u)", "constant=sin(t)", "no solve takes a value that changes at y-"),
         (
             "solve(wide, u)",
             "constant=1",
-            "constants and an edge can be imitated where it reads one point far",
+            "constants and an edge need a symmetric stencil that reads one point far",
         ),
         ("solve(laplace, u)", "odd", "no solve takes odd at y-"),
         ("solve(dx, u)", "edge", "no solve takes edge at x-"),
@@ -176,7 +176,7 @@ fn what_cannot_be_solved_is_told() {
         assert!(found.starts_with("line 18"), "{found}");
     }
     let next = mistake(&format!("{U}next = \"solve(laplace, u)\"\n"));
-    assert!(next.contains("'solve' stands alone"), "{next}");
+    assert!(next.contains("'solve' must be the whole value"), "{next}");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn engines_that_cannot_solve_say_so() {
     .unwrap();
     let refused = SystemSimulation::on(&between, EngineRequest::Emulate).err().unwrap().to_string();
     assert!(
-        refused.contains("of factors 2, 3, 5 and 7") && refused.contains("along x has 34"),
+        refused.contains("products of 2, 3, 5 and 7") && refused.contains("along x is 34"),
         "{refused}"
     );
     SystemSimulation::on(&between, EngineRequest::Cpu).unwrap().checked_step().unwrap();

@@ -86,7 +86,11 @@ fn what_is_wrong_is_told_at_its_place() {
         ),
         ("", u("next = \"new(u)\""), "'u' waits for 'u'"),
         ("", u("next = \"new(u + 1)\""), "'new' takes a field, and nothing else"),
-        ("", u("next = \"new(w)\"") + "[work.w]\nvalue = \"u\"\n", "is of this step as it is"),
+        (
+            "",
+            u("next = \"new(w)\"") + "[work.w]\nvalue = \"u\"\n",
+            "always has its value of this step",
+        ),
         ("", u("next = \"prev(w)\"") + "[work.w]\nvalue = \"u\"\n", "'prev' takes a field"),
         ("", u("next = \"w\"") + "[work.w]\nvalue = \"dx(w)\"\n", "'w' waits for 'w'"),
         ("", "[fields.u]\nstart = \"new(u)\"\nnext = \"u\"\n".into(), "cannot stand in"),

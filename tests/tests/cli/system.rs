@@ -517,7 +517,10 @@ fn a_plan_tells_how_many_steps_a_launch_takes() {
     let first = plan.lines().next().unwrap();
     assert!(first.ends_with(": u, v, on 256x256 in f32, for NVIDIA H200"), "{plan}");
     assert!(plan.lines().nth(4).unwrap().starts_with("  cuda    chain2d_f32_c"), "{plan}");
-    assert!(plan.contains("is no stencil, whose kernels would take it: it has 2 fields"), "{plan}");
+    assert!(
+        plan.contains("is not a stencil, so kernels of stencils do not take it: it has 2 fields"),
+        "{plan}"
+    );
     // A wide stencil in f16, which sparse tensor cores sum.
     folder.succeed("example larger-than-life --write bugs.toml");
     let plan = folder.succeed("plan bugs.toml --size 8192").stdout;

@@ -200,7 +200,8 @@ fn a_rank_that_cannot_write_is_named_and_goes_on() {
     let text = error.to_string();
     assert!(text.starts_with("rank 4 (CPU"), "{text}");
     assert!(
-        text.contains("cannot write a.state: ") && text.contains("elsewhere is not there"),
+        text.contains("cannot write a.state: ")
+            && text.contains("elsewhere, but this rank does not find it"),
         "{text}"
     );
     assert_eq!(error.kind(), problem::ErrorKind::File);

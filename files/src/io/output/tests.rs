@@ -92,7 +92,7 @@ fn a_folder_is_replaced_whole_and_only_one_that_was_written_so() {
     assert_eq!((read(), names()), ("second".into(), 1));
     fs::remove_file(path.join(MARK)).unwrap();
     let refused = write("third").unwrap_err().to_string();
-    assert!(refused.contains("a folder with other files is there"), "{refused}");
+    assert!(refused.contains("a folder of that name with other files"), "{refused}");
     assert_eq!(read(), "second");
     fs::remove_dir_all(&path).unwrap();
     fs::write(&path, "a file").unwrap();

@@ -171,7 +171,7 @@ fn states_are_kept_where_it_is_asked() {
         }
     }
     let refusal = |engine, place, rounded| of(engine, place, rounded, 100).unwrap_err();
-    assert!(refusal(cpu, TapeStorage::Device, None).contains("none computes these steps"));
+    assert!(refusal(cpu, TapeStorage::Device, None).contains("no GPU computes these steps"));
     assert!(
         refusal(emulated, TapeStorage::Device, Some(Dtype::F16)).contains("rounded or widened")
     );

@@ -97,7 +97,7 @@ fn totals_without_adjoints_are_refused() {
             .map(|found| values(&found.start[0].1).collect::<Vec<f64>>())
             .map_err(|error| error.to_string())
     };
-    assert!(told(false, vec![vec![1.0]]).unwrap_err().contains("say before"));
+    assert!(told(false, vec![vec![1.0]]).unwrap_err().contains("were not announced"));
     assert!(told(true, vec![vec![1.0, 2.0]]).unwrap_err().contains("rows of 1"));
     assert_eq!(told(true, vec![vec![1.0]]).unwrap(), [0.125; 8]);
     assert_eq!(told(true, vec![vec![1.0], vec![0.0], vec![0.0]]).unwrap(), [0.5; 8]);
@@ -120,7 +120,7 @@ fn lengths_of_steps_that_follow_from_values_are_constants() {
     let follows = own("dt", "t").time_step("0.3/(1 + max(abs(u)))");
     let alone =
         Adjoint::new(&of(&follows), &GradientVariables::default(), (0, STEPS), &Misfit::default());
-    assert!(alone.unwrap_err().to_string().contains("only a run knows"));
+    assert!(alone.unwrap_err().to_string().contains("known in a run only"));
     let by = |states: u64| GradientBy {
         totals: true,
         memory: Some(problem::memory::Bytes(states * 9 * 8)),
