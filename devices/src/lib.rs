@@ -14,11 +14,11 @@ pub mod generated;
 mod info;
 mod launch;
 mod limits;
-mod look;
 mod measure;
 mod memory;
 mod packing;
 pub mod plane;
+mod plane_reader;
 mod wait;
 
 pub use code::{Code, VARIABLE, code_for, device_compiler, embedded};
@@ -34,11 +34,11 @@ pub use fetch::{Fetch, Fetched};
 pub use info::{DeviceInfo, count, first, probe};
 pub use launch::{Launch, StartOrder};
 pub use limits::Limits;
-pub use look::PlaneReader;
 pub use measure::{Measured, measure};
 pub use memory::{ForeignMemory, Memory, MemoryRows};
 pub use packing::Packing;
 pub use plane::Plane;
+pub use plane_reader::PlaneReader;
 pub use wait::{Watch, wait_until};
 
 use problem::Error;

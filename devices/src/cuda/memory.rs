@@ -15,7 +15,7 @@ fn refused(action: &str) -> impl Fn(CallError) -> Error + '_ {
 }
 
 /// Waits for what was done outside of the stream, which does not wait for it.
-pub(super) fn settle() -> Result<(), Error> {
+pub(super) fn synchronise() -> Result<(), Error> {
     cuda_driver::synchronize().map_err(failed("settle a grid"))
 }
 
@@ -26,7 +26,7 @@ fn owned(memory: Allocation) -> Memory {
 pub fn allocate(what: &str, bytes: usize) -> Result<Memory, Error> {
     let action = format!("allocate {} MB for the {what}", bytes / 1_000_000);
     let buffer = Allocation::zeroed(bytes.next_multiple_of(2)).map_err(refused(&action))?;
-    settle()?;
+    synchronise()?;
     Ok(owned(buffer))
 }
 
@@ -35,7 +35,7 @@ pub fn constants(what: &str, words: &[u32]) -> Result<Memory, Error> {
     let words = if words.is_empty() { &[0] } else { words };
     let action = format!("upload {what}");
     let buffer = Allocation::of(words).map_err(refused(&action))?;
-    settle()?;
+    synchronise()?;
     Ok(owned(buffer))
 }
 
@@ -43,7 +43,7 @@ pub fn tensor_map(map: &TensorMap2d, address: u64) -> Result<Memory, Error> {
     let map = map.encode(address);
     let map = map.map_err(failed("describe a grid"))?;
     let buffer = Allocation::of(&[map]).map_err(failed("upload a tensor map"))?;
-    settle()?;
+    synchronise()?;
     Ok(owned(buffer))
 }
 
@@ -63,7 +63,7 @@ pub fn write(to: &Memory, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
         };
         done.map_err(failed("upload a grid"))?;
     }
-    settle()
+    synchronise()
 }
 
 pub fn read(from: &Memory, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
@@ -101,7 +101,7 @@ pub fn fill(to: &Memory, rows: MemoryRows, value: u16) -> Result<(), Error> {
         let done = unsafe { sys::cuMemsetD2D16_v2(to, rows.row_pitch, value, words, rows.rows) };
         done.map_err(failed("fill a grid"))?;
     }
-    settle()
+    synchronise()
 }
 
 pub fn copy(stream: &Stream, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
@@ -152,7 +152,7 @@ pub fn copy_rows(from: ForeignMemory, to: ForeignMemory) -> Result<(), Error> {
         };
         done.map_err(failed("copy an array on the GPU"))?;
     }
-    settle()
+    synchronise()
 }
 
 /// Copies the rows of a plane.

@@ -122,7 +122,7 @@ impl<T: StoredType> StepSession for OnCpu<T> {
         Ok(())
     }
 
-    fn take_kept(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
+    fn restore_values(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
         let cpu = &mut self.cpu;
         let Array::Field { field, level } = cpu.numbered[array] else {
             unreachable!("coefficients have no number")

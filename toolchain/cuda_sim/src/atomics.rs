@@ -4,7 +4,7 @@
 //! a fence after them acquires it.
 
 use crate::block::Block;
-use crate::clock::{Knowledge, learn};
+use crate::clock::{Knowledge, merge};
 use crate::fault::FaultKind;
 
 /// What an atomic access is, and what it orders.
@@ -43,7 +43,7 @@ impl Block<'_> {
             } else if acquires {
                 self.threads[thread].clock.acquire(index, &known);
             } else {
-                learn(&mut self.threads[thread].to_acquire, &known);
+                merge(&mut self.threads[thread].to_acquire, &known);
             }
         }
         if writes {
@@ -56,7 +56,7 @@ impl Block<'_> {
                 *known = Knowledge::default();
             }
             if let Some(released) = released {
-                learn(known, &released);
+                merge(known, &released);
             }
             if releases {
                 self.tick(thread);
