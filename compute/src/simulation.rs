@@ -16,7 +16,7 @@ use crate::run::{
 use problem::check::verify::Verify;
 use problem::control::Control;
 use problem::observe::{Observer, Snapshot};
-use problem::{Boundary, Depth, Dtype, Error, Grid, Holder, Job, Shape};
+use problem::{Boundary, Depth, Dtype, Error, Grid, Job, Shape, ValueLocation};
 
 /// Steps that are planned for, if nothing is said.
 const STEPS: usize = 1000;
@@ -135,7 +135,7 @@ impl SumSimulation {
     pub fn set_field(&mut self, name: &str, values: Grid) -> Result<(), Error> {
         self.check_set(name, values.shape)?;
         let grid = values.stored_as(self.run.job.dtype)?;
-        grid.check_finite(Holder::Input)?;
+        grid.check_finite(ValueLocation::Input)?;
         self.run.session.load(&grid)?;
         self.run.session.drop_input();
         self.progressed.changed();
@@ -155,7 +155,7 @@ impl SumSimulation {
             return self.set_field(name, values.download()?);
         }
         if !session.knows_finite()? {
-            session.store()?.check_finite(Holder::Input)?;
+            session.store()?.check_finite(ValueLocation::Input)?;
         }
         session.drop_input();
         self.progressed.changed();

@@ -20,7 +20,7 @@ pub enum Sharing {
 }
 
 /// A GPU, or what imitates one: memory, and a stream of launches and copies, of which one starts when the
-/// one before it has ended, launches as their [`super::Order`] says.
+/// one before it has ended, launches as their [`super::StartOrder`] says.
 ///
 /// A launch is a value that is checked as far as types go: the parameters are those of the kernel. What a
 /// kernel asks for beyond (pointers to grids of its layout, tables for its stencil, threads and shared

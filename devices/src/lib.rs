@@ -15,11 +15,11 @@ pub mod generated;
 mod info;
 mod launch;
 mod limits;
-mod look;
 mod measure;
 mod memory;
 mod packing;
 pub mod plane;
+mod plane_reader;
 mod wait;
 
 pub use carried::Carried;
@@ -36,11 +36,11 @@ pub use fetch::{Fetch, Fetched};
 pub use info::{DeviceInfo, count, first, probe};
 pub use launch::{Launch, StartOrder};
 pub use limits::Limits;
-pub use look::PlaneReader;
 pub use measure::{Measured, measure};
 pub use memory::{ForeignMemory, Memory, MemoryRows};
 pub use packing::Packing;
 pub use plane::Plane;
+pub use plane_reader::PlaneReader;
 pub use wait::{Watch, wait_until};
 
 use problem::Error;

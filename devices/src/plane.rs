@@ -178,7 +178,7 @@ impl Plane {
             return Ok(false);
         }
         let rows = self.rows(Region::whole(self.shape));
-        device.take(array.lies(), &self.memory, rows).map(|()| true)
+        device.take(array.memory(), &self.memory, rows).map(|()| true)
     }
 
     /// A copy of the grid in the device's memory, for others. None where they could not use it.
@@ -190,7 +190,7 @@ impl Plane {
             return Ok(None);
         }
         let grid = DeviceGrid::allocate(self.shape, self.dtype)?;
-        device.give(&self.memory, self.rows(Region::whole(self.shape)), grid.lies())?;
+        device.give(&self.memory, self.rows(Region::whole(self.shape)), grid.memory())?;
         Ok(Some(grid))
     }
 

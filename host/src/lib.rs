@@ -28,7 +28,7 @@ struct OwnFunctionPage;
 pub use compute::{device, engine, families, filter, plan, ranks, report, run};
 pub use files::{io, record};
 pub use problem::{
-    Arithmetic, Boundary, Depth, Dtype, Error, ErrorKind, Grid, Holder, Job, Shape, Values,
+    Arithmetic, Boundary, Depth, Dtype, Error, ErrorKind, Grid, Job, Shape, ValueLocation, Values,
 };
 pub use problem::{bytes, check, control, error, memory, names, observe, values};
 pub use problem::{with_dtype, with_values};

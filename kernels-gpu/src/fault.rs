@@ -87,14 +87,14 @@ mod plant {
     /// Runs something with a mistake planted in the kernels that this OS thread emulates.
     pub fn with<T>(fault: Fault, run: impl FnOnce() -> T) -> T {
         /// Also when `run` panics.
-        struct Remove;
-        impl Drop for Remove {
+        struct FaultGuard;
+        impl Drop for FaultGuard {
             fn drop(&mut self) {
                 PLANTED.set(None);
             }
         }
         PLANTED.set(Some(fault));
-        let _remove = Remove;
+        let _remove = FaultGuard;
         run()
     }
 }

@@ -57,7 +57,7 @@ pub struct Boundary {
     pub sides: [[Side; 2]; 3],
 }
 
-/// Where a stencil finds a neighbour's coordinate.
+/// The place that a boundary maps a neighbour's coordinate to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NeighbourPlace {
     /// At a coordinate of the grid, and what becomes of the value there.

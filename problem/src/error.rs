@@ -16,7 +16,7 @@ mod facts;
 mod mistake;
 mod rank_failure;
 
-pub use facts::{Hint, Holder, InterruptedWork, UnsupportedRequest};
+pub use facts::{Hint, InterruptedWork, UnsupportedRequest, ValueLocation};
 pub use mistake::Mistake;
 pub use rank_failure::RankFailure;
 
@@ -362,7 +362,7 @@ pub enum Error {
     #[error("{holder} holds {value} at {position}")]
     NotFinite {
         /// What holds it.
-        holder: Holder,
+        holder: ValueLocation,
         /// The value.
         value: f64,
         /// Where, as `(y, x)`.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::region::Region;
 use crate::values::{Dtype, Element, Values};
-use crate::{Error, Holder, Shape, memory, with_dtype, with_values};
+use crate::{Error, Shape, ValueLocation, memory, with_dtype, with_values};
 
 /// Values on a regular grid, in C order (x fastest).
 #[derive(Clone, Debug, PartialEq)]
@@ -83,12 +83,12 @@ impl Grid {
     /// [`Error::NotFinite`]: a value is infinite or not a number, or the type cannot hold it. [`Error::Memory`]:
     /// the new grid does not fit.
     pub fn stored_as(self, dtype: Dtype) -> Result<Self, Error> {
-        self.check_finite(Holder::Input)?;
+        self.check_finite(ValueLocation::Input)?;
         if dtype.stored() == self.dtype() {
             return Ok(self);
         }
         let grid = self.cast(dtype)?;
-        grid.check_finite(Holder::InputAs(dtype))?;
+        grid.check_finite(ValueLocation::InputAs(dtype))?;
         Ok(grid)
     }
 
@@ -133,7 +133,7 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::NotFinite`] with the first such value and its position.
-    pub fn check_finite(&self, holder: Holder) -> Result<(), Error> {
+    pub fn check_finite(&self, holder: ValueLocation) -> Result<(), Error> {
         let Some((index, value)) = self.values.first_not_finite() else { return Ok(()) };
         let position = self.shape.position(index);
         Err(Error::NotFinite { holder, value, position })
@@ -228,7 +228,7 @@ mod tests {
         values[12] = f64::NEG_INFINITY;
         values[30] = f64::NAN;
         let grid = Grid { shape: shape("7x5"), values: Values::F64(values) };
-        let error = grid.check_finite(Holder::Input).unwrap_err();
+        let error = grid.check_finite(ValueLocation::Input).unwrap_err();
         assert_eq!(error.to_string(), "the input holds -inf at (y, x) = (2, 2)");
     }
 }

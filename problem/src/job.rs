@@ -47,7 +47,7 @@ impl Job {
 /// The most steps that may be asked for at once; kernels take fewer.
 const MOST_DEPTH: usize = 64;
 
-/// How many at once.
+/// How many steps are taken at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Depth {
     /// What the engine finds fastest.

@@ -179,7 +179,7 @@ pub trait Observer {
     fn finishes(&mut self, _done: usize, _standing: &mut dyn Snapshot) {}
 }
 
-/// Nobody.
+/// An observer that looks at nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 

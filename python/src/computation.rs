@@ -90,7 +90,7 @@ impl Computation {
         match told {
             None => self.worker.ask(py, step),
             Some(told) => {
-                self.worker.ask_and_tell(py, step, |done| told.call1((done,)).map(|_| ()))
+                self.worker.ask_with_progress(py, step, |done| told.call1((done,)).map(|_| ()))
             }
         }
     }
@@ -193,7 +193,7 @@ impl Computation {
         steps: &Bound<'_, PyAny>,
         misfit: Py<PyAny>,
         by: gradient::GradientOptions,
-        keeping: gradient::Keeping,
+        keeping: gradient::StateStorage,
     ) -> PyResult<Bound<'py, PyDict>> {
         let steps = count("steps", steps, 0)?;
         let by = gradient::by(by, keeping).map_err(|error| errors::raised(py, &error))?;

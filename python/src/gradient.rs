@@ -148,12 +148,12 @@ fn written(py: Python<'_>, found: Gradient) -> PyResult<Bound<'_, PyDict>> {
 pub type GradientOptions = (Vec<String>, Vec<String>, bool, Option<u64>);
 
 /// Where states are kept, and as which type: `gpu`, `memory`, or nothing; or a folder.
-pub type Keeping = (Option<String>, Option<PathBuf>, Option<String>);
+pub type StateStorage = (Option<String>, Option<PathBuf>, Option<String>);
 
 /// By what is differentiated, with how many bytes, and where states are kept.
 pub fn by(
     (coefficients, parameters, totals, memory): GradientOptions,
-    (place, folder, rounded): Keeping,
+    (place, folder, rounded): StateStorage,
 ) -> Result<GradientBy, Error> {
     let place = match (place.as_deref(), folder) {
         (_, Some(folder)) => TapeStorage::Folder(folder),

@@ -3,7 +3,7 @@
 
 use stencil::error::{Hint, InterruptedWork, UnsupportedRequest};
 use stencil::transform::StencilError;
-use stencil::{Error, ErrorKind, Holder};
+use stencil::{Error, ErrorKind, ValueLocation};
 
 /// How a boundary is written.
 pub const BOUNDARY: &str = "give one kind for all sides, such as boundary=\"periodic\", or kinds for axes and sides: \
@@ -106,13 +106,14 @@ fn of_plain(error: &Error) -> &'static str {
         Error::NoDeviceCode { .. } => {
             "install the device compiler and build the package again, or take engine=\"cpu\""
         }
-        Error::NotFinite { holder: Holder::Input, .. } => {
+        Error::NotFinite { holder: ValueLocation::Input, .. } => {
             "replace infinities and not-a-numbers in the array, as by numpy.nan_to_num"
         }
-        Error::NotFinite { holder: Holder::InputAs(_) | Holder::StencilAs(_), .. } => {
-            "the element type cannot hold it: take a wider dtype, or scale the values down"
-        }
-        Error::NotFinite { holder: Holder::Result, .. } | Error::Overflow { .. } => {
+        Error::NotFinite {
+            holder: ValueLocation::InputAs(_) | ValueLocation::StencilAs(_),
+            ..
+        } => "the element type cannot hold it: take a wider dtype, or scale the values down",
+        Error::NotFinite { holder: ValueLocation::Result, .. } | Error::Overflow { .. } => {
             "the values outgrew the element type: take fewer steps, a wider dtype, or weights whose absolute values \
              sum to at most 1"
         }

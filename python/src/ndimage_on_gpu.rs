@@ -14,7 +14,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use stencil::Error;
-use stencil::device::cuda::{CurrentContext, give_back, settle};
+use stencil::device::cuda::{CurrentContext, give_back, synchronise};
 use stencil::device::{DeviceBytes, Gpu};
 use stencil::filter::{FilterOnDevice, ValueType};
 use tiles::filter::Filter;
@@ -137,7 +137,7 @@ struct Filters {
     between: Option<DeviceBytes>,
 }
 
-/// What the process keeps.
+/// The filters that the process keeps.
 struct FilterCache(Filters);
 
 // SAFETY: whatever it shares with others lies in it, and it is used by one thread at a time, whose context is the GPU's meanwhile.
@@ -202,15 +202,15 @@ impl Filters {
         }
         if streams.is_empty() {
             // Whatever others may still do with memory that is used again, or is read.
-            settle()?;
+            synchronise()?;
         }
         let Some((.., prepared)) = self.kept.last() else { return Ok(()) };
         let at = self.between.as_ref().map_or(0, DeviceBytes::address);
         // SAFETY: as the caller promises.
         unsafe {
-            streams.iter().try_for_each(|stream| self.gpu.come_after(*stream))?;
+            streams.iter().try_for_each(|stream| self.gpu.wait_for_stream(*stream))?;
             prepared.queue(&self.gpu, [from, to], at)?;
-            streams.iter().try_for_each(|stream| self.gpu.come_before(*stream))?;
+            streams.iter().try_for_each(|stream| self.gpu.let_stream_wait(*stream))?;
         }
         Ok(())
     }
@@ -340,7 +340,7 @@ pub fn filter_on_gpu(
     };
     let new = filters(py, run)?;
     if waits {
-        let end = py.detach(|| CurrentContext::new().and_then(|_here| settle()));
+        let end = py.detach(|| CurrentContext::new().and_then(|_here| synchronise()));
         end.map_err(|error| errors::raised(py, &error))?;
     }
     match (new, given) {

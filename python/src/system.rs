@@ -104,7 +104,7 @@ impl PySystem {
         steps: usize,
         misfit: Py<PyAny>,
         by: gradient::GradientOptions,
-        keeping: gradient::Keeping,
+        keeping: gradient::StateStorage,
         shots: Vec<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let py = own.py();

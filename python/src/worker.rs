@@ -102,11 +102,11 @@ impl<T: 'static> Worker<T> {
         py: Python<'_>,
         task: impl FnOnce(&mut T) -> Result<R, Error> + Send + 'static,
     ) -> PyResult<R> {
-        self.ask_and_tell(py, task, |_| Ok(()))
+        self.ask_with_progress(py, task, |_| Ok(()))
     }
 
     /// As [`Worker::ask`]; meanwhile `told` hears now and then how many steps are done, and ends them if it raises.
-    pub fn ask_and_tell<R: Send + 'static>(
+    pub fn ask_with_progress<R: Send + 'static>(
         &self,
         py: Python<'_>,
         task: impl FnOnce(&mut T) -> Result<R, Error> + Send + 'static,

@@ -7,11 +7,11 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::checked::System;
+use super::common_subexpressions::CommonSubexpressions;
 use super::digits::Digits;
 use super::evaluate::{Evaluator, PlainF64, Values};
 use super::expression::Array;
 use super::interval::{Interval, Rounding};
-use super::once::CommonSubexpressions;
 use super::places::Places;
 use super::session::StepSession;
 use super::unrounded::UnroundedCoefficients;
@@ -160,9 +160,9 @@ fn expect(
         };
     // What stages compute for one point is there for those beside it.
     let of_some = |indices: &[usize]| {
-        let plain = Evaluator::new(system, PlainF64, values, step).knowing(reduced);
+        let plain = Evaluator::new(system, PlainF64, values, step).with_totals(reduced);
         let plain = plain.with_solved(&plain_solved);
-        let rounded = Evaluator::new(system, rounding, values, step).knowing(reduced);
+        let rounded = Evaluator::new(system, rounding, values, step).with_totals(reduced);
         let rounded = rounded.with_solved(&solved);
         let all = indices.iter().flat_map(|index| of_point(&plain, &rounded, *index));
         all.collect::<Vec<Expected>>()

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use transform::Stencil;
 
-use super::at::PlaceExpressions;
-use super::beyond;
+use super::boundary_terms;
 use super::clock::{self, Rule, StepLength};
 use super::constants;
 use super::description::{Change, Description, FieldText, StartText, StencilText, Table};
@@ -25,6 +24,7 @@ use super::parts::{
     BatchNumbers, Coefficient, Field, Receiver, SOLID, Source, Start, StepWork, Trace, WallImage,
     Walls, WholeGrid, index,
 };
+use super::place_expressions::PlaceExpressions;
 use super::pml;
 use super::program::{Equation, MOST_REACH, Program};
 use super::sides::Sides;
@@ -262,7 +262,8 @@ impl System {
             ends::follow(&read, number, &mut coefficients[number], name)?;
         }
         let equations = texts(description, 0).into_iter();
-        system.warnings = beyond::terms((&system.fields, &system.stencils), &scope, equations)?;
+        system.warnings =
+            boundary_terms::terms((&system.fields, &system.stencils), &scope, equations)?;
         Ok((system, scope))
     }
 

@@ -84,7 +84,7 @@ pub enum StartText {
     OnDevice(Arc<DeviceStart>),
 }
 
-/// A field.
+/// A field of a system, as it is described.
 #[derive(Clone, Debug)]
 pub struct FieldText {
     /// Its name.
@@ -147,7 +147,7 @@ pub struct TotalText {
     pub region: Option<Text>,
 }
 
-/// A coefficient.
+/// A coefficient of a system, as it is described.
 #[derive(Clone, Debug)]
 pub struct CoefficientText {
     /// Its name.

@@ -38,7 +38,7 @@ pub trait NumberKind: Clone {
 /// The solutions of solves, each with the value of each point.
 pub type Solved<N> = BTreeMap<Array, Vec<N>>;
 
-/// Plain f64.
+/// Arithmetic in f64, as the CPU does it.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainF64;
 
@@ -134,7 +134,7 @@ impl<'a, N: NumberKind, V: Values + ?Sized> Evaluator<'a, N, V> {
 
     /// One that knows what the reductions of the system's totals are.
     #[must_use]
-    pub fn knowing(self, totals: &'a [f64]) -> Self {
+    pub fn with_totals(self, totals: &'a [f64]) -> Self {
         Self { totals, ..self }
     }
 
@@ -359,7 +359,7 @@ impl<'a, N: NumberKind, V: Values + ?Sized> Evaluator<'a, N, V> {
         };
         let is_kept = || {
             let plain = Evaluator::new(self.system, PlainF64, self.values, self.step);
-            let plain = plain.knowing(self.totals);
+            let plain = plain.with_totals(self.totals);
             keep.is_some_and(|keep| plain.at(keep, point) != 0.0)
         };
         let mut sources = sources.peekable();

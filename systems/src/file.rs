@@ -21,7 +21,7 @@ use files::io::columns;
 use problem::Dtype;
 use problem::error::Mistake;
 use problem::names::UnknownName;
-use problem::near::near;
+use problem::similar_names::near;
 use whole::WholeNumber;
 
 #[cfg(test)]

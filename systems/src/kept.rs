@@ -30,8 +30,11 @@ impl System {
     /// When its steps are, and how far it is from a point to the next.
     #[must_use]
     pub fn units(&self) -> Units {
-        let time =
-            if self.tells_time() { RecordingClock::Told } else { RecordingClock::Even(self.dt()) };
+        let time = if self.has_variable_steps() {
+            RecordingClock::Told
+        } else {
+            RecordingClock::Even(self.dt())
+        };
         Units { time, spacing: self.spacing() }
     }
 }

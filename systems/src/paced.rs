@@ -115,7 +115,8 @@ impl System {
         let Some(StepLength { rule: Rule::Within { off, .. }, end }) = &self.length else {
             return Ok(None);
         };
-        let evaluator = Evaluator::new(self, PlainF64, &NoArrays, steps as f64).knowing(reduced);
+        let evaluator =
+            Evaluator::new(self, PlainF64, &NoArrays, steps as f64).with_totals(reduced);
         let off = evaluator.at(off, [0; 3]);
         // Also of what is no number.
         let factor = if off >= 0.0 { (0.9 * off.powf(-0.2)).clamp(0.2, 5.0) } else { 0.2 };
@@ -148,7 +149,8 @@ impl System {
             }
         };
         let time = self.time(steps);
-        let evaluator = Evaluator::new(self, PlainF64, &NoArrays, steps as f64).knowing(reduced);
+        let evaluator =
+            Evaluator::new(self, PlainF64, &NoArrays, steps as f64).with_totals(reduced);
         let dt = evaluator.at(value, [0; 3]);
         // Who goes on after the end takes steps as before.
         let left = end.filter(|_| !self.is_over(steps)).map_or(f64::INFINITY, |end| end - time);

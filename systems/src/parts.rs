@@ -8,14 +8,14 @@ use super::start_on_device::DeviceStart;
 use super::text::Text;
 use problem::check::rounded::Losses;
 use problem::error::Mistake;
-use problem::near::near;
+use problem::similar_names::near;
 use problem::{Boundary, Grid, Shape};
 use serde::{Deserialize, Serialize};
 
 /// The name of the coefficient that is 1 at solid points.
 pub const SOLID: &str = "solid";
 
-/// What evolves.
+/// A field: values that change with the steps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Field {
     pub name: String,
@@ -62,7 +62,7 @@ pub struct WallImage {
     pub mask: usize,
 }
 
-/// What does not change.
+/// A coefficient: values that do not change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coefficient {
     /// Those that equations cannot name, such as `sponge`, too.

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use crate::checked::System;
+use crate::common_subexpressions::CommonSubexpressions;
 use crate::evaluate::{self, Evaluator, PlainF64};
 use crate::expression::Array;
-use crate::once::CommonSubexpressions;
 use crate::unrounded::UnroundedCoefficients;
 use problem::{Error, Grid, Region, Shape, Values};
 
@@ -162,7 +162,7 @@ fn reads(
     let given = UnroundedCoefficients { system, values: &recorder };
     // Which values are read does not depend on them.
     let totals = vec![0.0; system.totals.reductions.len()];
-    let evaluator = Evaluator::new(system, PlainF64, &given, done as f64).knowing(&totals);
+    let evaluator = Evaluator::new(system, PlainF64, &given, done as f64).with_totals(&totals);
     let place = one_point(system.shape, point).low;
     next.at(&evaluator, place);
     for field in &system.fields {

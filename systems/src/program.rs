@@ -22,7 +22,7 @@ const MOST_OPERATIONS: usize = 10_000;
 /// The distance (z, y, x) of a place from the point that is computed.
 pub type Offset = [i32; 3];
 
-/// What an operation takes.
+/// An operand of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Value {
     /// The result of an earlier operation.
@@ -37,7 +37,7 @@ pub enum Value {
     Index(usize, Offset),
 }
 
-/// One operation.
+/// An operation of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Operation {
     /// A function.

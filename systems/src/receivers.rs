@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::at::PlaceExpressions;
 use super::checked::System;
 use super::description::{Description, RecordText};
 use super::evaluate::{self, Evaluator, PlainF64};
 use super::expression::{Array, Node, Purpose, Scope};
 use super::origin::Origin;
 use super::parts::{Receiver, Recorded, Start, StepWork, Trace, index};
+use super::place_expressions::PlaceExpressions;
 use super::places::one_point;
 use problem::{Dtype, Error, Grid, Region, Shape};
 

@@ -66,7 +66,7 @@ impl System {
     }
 
     /// Whether the number of steps does not say what time it is.
-    pub(super) fn tells_time(&self) -> bool {
+    pub(super) fn has_variable_steps(&self) -> bool {
         self.varies_steps() || self.clock != Clock::of(self.clock.dt)
     }
 }

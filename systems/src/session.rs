@@ -228,8 +228,8 @@ pub trait StepSession: Session {
     ///
     /// # Errors
     /// The device refuses, or a file cannot be read; [`Error::Unsupported`] of sessions that take no values.
-    fn take_kept(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
-        take_kept(self, array, from)
+    fn restore_values(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
+        restore_through_host(self, array, from)
     }
 
     /// A copy of values that it kept, in this machine's memory.
@@ -244,21 +244,21 @@ pub trait StepSession: Session {
     ///
     /// # Errors
     /// The device refuses.
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_copies(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
     /// Does what a tape is for before the next step.
     ///
     /// # Errors
-    /// As [`StepSession::keep`] and [`StepSession::take_kept`].
+    /// As [`StepSession::keep`] and [`StepSession::restore_values`].
     fn exchange(&mut self, taping: &mut TapedSession) -> Result<(), Error> {
         for number in 0..taping.moves.len() {
             let (one, way) = (taping.moves[number], taping.way);
             let (kept, dtype) = taping.of(one);
             match way {
                 TapeAction::Save => self.keep(one.array, kept, dtype)?,
-                TapeAction::Restore => self.take_kept(one.array, kept)?,
+                TapeAction::Restore => self.restore_values(one.array, kept)?,
             }
         }
         taping.advance(1);
@@ -322,7 +322,7 @@ pub fn keep<S: StepSession + ?Sized>(
 }
 
 /// Takes values that were kept by way of this machine's memory.
-pub fn take_kept<S: StepSession + ?Sized>(
+pub fn restore_through_host<S: StepSession + ?Sized>(
     session: &mut S,
     array: usize,
     from: &TapeValues,

@@ -145,7 +145,7 @@ impl System {
         let at_all_points = |array: Array, solved: &Solved<N::Number>| -> Vec<N::Number> {
             let of_some = |part: usize| -> Vec<N::Number> {
                 let evaluator = Evaluator::new(self, numbers.clone(), values, step);
-                let evaluator = evaluator.knowing(reduced).with_solved(solved);
+                let evaluator = evaluator.with_totals(reduced).with_solved(solved);
                 let part = part * TOGETHER..points.min((part + 1) * TOGETHER);
                 match array.is_computed() {
                     true => part.map(|point| evaluator.computed(array, point)).collect(),

@@ -18,7 +18,7 @@ fn read<T: for<'a> Deserialize<'a>>(text: &str) -> T {
     toml::from_str(text).expect("a test reads it")
 }
 
-/// Of a GPU.
+/// The measured speeds of a GPU.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GpuSpeeds {
@@ -66,7 +66,7 @@ pub struct CycleRates {
     pub doubles: f64,
 }
 
-/// One step a launch.
+/// The speeds of one step a launch.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SingleStepSpeeds {
@@ -136,7 +136,7 @@ pub struct JumpSpeeds {
     pub host_us: f64,
 }
 
-/// Of a core.
+/// The measured speeds of a core.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreSpeeds {

@@ -14,7 +14,7 @@ use super::places::one_point;
 use problem::check::rounded::{Losses, RoundedCoefficient};
 use problem::observe::ArrayName;
 use problem::values::Element;
-use problem::{Dtype, Error, Grid, Holder, with_dtype, with_values};
+use problem::{Dtype, Error, Grid, ValueLocation, with_dtype, with_values};
 
 /// The values that a system starts with, as they are stored.
 pub struct StartValues {
@@ -305,7 +305,7 @@ fn nothing(system: &System) -> (Arc<Grid>, Losses) {
 
 /// Checks that all values are finite; `here` says where one lies that is not.
 fn check_finite(grid: &Grid, dtype: Dtype, here: impl Fn(String) -> String) -> Result<(), Error> {
-    grid.check_finite(Holder::InputAs(dtype)).map_err(|error| match error {
+    grid.check_finite(ValueLocation::InputAs(dtype)).map_err(|error| match error {
         Error::NotFinite { holder, value, position } => {
             Error::NotFinite { holder, value, position: here(position) }
         }

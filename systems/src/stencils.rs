@@ -7,7 +7,7 @@ use transform::{Stencil, Tap, catalogue};
 use super::description::StencilText;
 use super::text::Text;
 use problem::error::Mistake;
-use problem::near::near;
+use problem::similar_names::near;
 
 /// Axes by their letters.
 const AXES: [char; 3] = ['z', 'y', 'x'];

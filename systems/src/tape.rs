@@ -14,7 +14,7 @@ use compute::device::Memory;
 use problem::values::{Element, first_not_finite};
 use problem::{Dtype, Error, Values, with_dtype, with_values};
 
-/// Where values are kept.
+/// Where the values of a tape are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TapeStorage {
     /// Where they lie: in the memory of the GPU that computes them, or of this machine.

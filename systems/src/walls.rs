@@ -18,7 +18,7 @@ use super::text::Text;
 use problem::Boundary;
 use problem::boundary::Side;
 use problem::error::Mistake;
-use problem::near::near;
+use problem::similar_names::near;
 
 /// What walls there are, as they are written.
 const KINDS: &str = "no-flux, odd, value=E, bounce=FIELD";

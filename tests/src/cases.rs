@@ -33,7 +33,7 @@ const MOST_STEPS: usize = 4;
 /// that show most come first.
 const GRIDS: [(u32, u32); 6] = [(70, 530), (52, 512), (33, 65), (1, 600), (7, 5), (1, 1)];
 
-/// A kernel.
+/// A kernel of sweeps or of chains in 2D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepKernel {
     /// `kernels_gpu::sweep2d`.

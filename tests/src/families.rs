@@ -3,8 +3,8 @@
 //! boundaries, by the launches that the planner would take, rim and all. A family that is added there is tested
 //! here, and by `gpu-suite` on a GPU, without further ado.
 
+use crate::computations::{random_boundary, random_shape};
 use crate::suite::{self, Difference};
-use crate::whole::{random_boundary, random_shape};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;

@@ -3,8 +3,8 @@
 //! kernels also with the plain stencil; then whole computations, the catalogue's and random ones, and
 //! compares every point with the plain stencil. Exit codes: 0 all agree, 1 one does not, 3 no GPU.
 
+use crate::computations::{self, Computation, ComputationOutcome};
 use crate::suite::{Difference, TestCase};
-use crate::whole::{self, Computation, ComputationOutcome};
 use crate::{
     cases, cases_chain3d, cases_direct, cases_rim, cases3d, families, gather, jumps, rows,
 };
@@ -68,10 +68,10 @@ fn compare(arguments: &Arguments) -> Result<bool, Error> {
         holds &= kernels(&gpu, arguments)?;
     }
     if asked(Part::Catalogue) {
-        holds &= wholes("the catalogue", &whole::catalogue(arguments.seed));
+        holds &= wholes("the catalogue", &computations::catalogue(arguments.seed));
     }
     if asked(Part::Random) {
-        holds &= wholes("random stencils", &whole::random(arguments.random, arguments.seed));
+        holds &= wholes("random stencils", &computations::random(arguments.random, arguments.seed));
     }
     println!("{}", if holds { "all cases agree" } else { "FAILED" });
     Ok(holds)

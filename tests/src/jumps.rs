@@ -2,8 +2,8 @@
 //! Conformance cases of jumps on a GPU (`stencil::engine::fft::on_gpu`): random stencils on random grids at random
 //! boundaries, in each element type and each number of dimensions, rim and all.
 
+use crate::computations::{random_boundary, random_shape, random_stencil};
 use crate::suite::{self, Difference};
-use crate::whole::{random_boundary, random_shape, random_stencil};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;

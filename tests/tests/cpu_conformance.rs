@@ -73,7 +73,7 @@ fn check(job: &Job, seed: u64) {
     session.load(&input).unwrap();
     session.advance(job.steps).unwrap();
     let output = session.store().unwrap();
-    output.check_finite(stencil::Holder::Result).unwrap();
+    output.check_finite(stencil::ValueLocation::Result).unwrap();
     let comparison =
         verify::whole(job, (session.arithmetic(), session.jumped()), &input, &output).unwrap();
     assert!(comparison.holds(), "{job:?}: {comparison:?}");

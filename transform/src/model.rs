@@ -72,7 +72,7 @@ impl Time {
     }
 }
 
-/// The slowest part.
+/// The part of a sweep that takes longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {

@@ -58,7 +58,7 @@ pub fn run(folder: &Path, chips: &str) -> Result<()> {
     let text = |name: &str| fs::read_to_string(name).with_context(|| format!("cannot read {name}"));
     let own = format!("MIT OR Apache-2.0\n\n{}\n{}", text("LICENSE-MIT")?, text("LICENSE-APACHE")?);
     let all = format!("{own}\n{}", licences::third_party("stencil-python")?);
-    let licences = Passing::file(Path::new(LICENCES), &all)?;
+    let licences = RemovedFile::file(Path::new(LICENCES), &all)?;
     build.env("HOST_BUILD_CHIPS", chips).args(["build", "--release", "--zig", "--compatibility"]);
     build.arg(format!("manylinux_{major}_{minor}")).arg("--out").arg(&built);
     step::run("wheel", build.args(["--manifest-path", "python/Cargo.toml"]))?;
@@ -151,9 +151,9 @@ fn is_of_this_machine(name: &OsStr) -> bool {
 }
 
 /// A file that goes when this does, whatever fails meanwhile.
-struct Passing<'a>(&'a Path);
+struct RemovedFile<'a>(&'a Path);
 
-impl<'a> Passing<'a> {
+impl<'a> RemovedFile<'a> {
     fn file(path: &'a Path, text: &str) -> Result<Self> {
         // Also one that was cut.
         let own = Self(path);
@@ -162,7 +162,7 @@ impl<'a> Passing<'a> {
     }
 }
 
-impl Drop for Passing<'_> {
+impl Drop for RemovedFile<'_> {
     fn drop(&mut self) {
         // Where it could not be written there is none.
         let _ = fs::remove_file(self.0);
@@ -186,12 +186,12 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("LICENCES.txt");
         let fails = || -> Result<()> {
-            let _file = Passing::file(&path, "MIT")?;
+            let _file = RemovedFile::file(&path, "MIT")?;
             ensure!(!path.exists(), "it is there");
             Ok(())
         };
         assert!(fails().is_err() && !path.exists());
-        assert!(Passing::file(&folder.join("no/such"), "").is_err());
+        assert!(RemovedFile::file(&folder.join("no/such"), "").is_err());
         fs::remove_dir_all(&folder).unwrap();
     }
 

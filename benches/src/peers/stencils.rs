@@ -22,7 +22,7 @@ const TOLERANCES: [f64; 2] = [1e-6, 1e-14];
 const SINGLE_STEPS: usize = 5;
 const COPIES: usize = 10;
 
-/// What is compared.
+/// A stencil on a grid that is timed here and by another package.
 #[derive(Clone, Debug)]
 pub struct StencilCase {
     /// A name of the catalogue.

@@ -24,7 +24,7 @@ pub struct Peers {
     pub measured: Vec<Peer>,
 }
 
-/// Published code.
+/// A published system whose speeds are compared.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
@@ -34,7 +34,7 @@ pub struct System {
     pub note: String,
 }
 
-/// A measurement.
+/// A measurement of another system.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {

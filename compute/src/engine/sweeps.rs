@@ -8,7 +8,7 @@ use tiles::tiling::Tiling;
 use tiles::{Passes, Sweep};
 
 use problem::values::{Element, first_not_finite};
-use problem::{Depth, Error, Holder, Job, memory, with_dtype};
+use problem::{Depth, Error, Job, ValueLocation, memory, with_dtype};
 
 /// Steps that are faster one by one than several of each tile at once, since the latter begin and end with copies: as long as some
 /// twenty steps, and several at once take a third as long as they do one by one.
@@ -119,7 +119,7 @@ impl Sweeps {
         let Some((index, value)) = first_not_finite(values) else { return Ok(()) };
         let position = self.job.shape.position(index);
         Err(match step {
-            0 => Error::NotFinite { holder: Holder::Input, value, position },
+            0 => Error::NotFinite { holder: ValueLocation::Input, value, position },
             _ => Error::Overflow { step, finite: step - 1, value, position },
         })
     }

@@ -281,7 +281,7 @@ impl Pass for Gathered {
     }
 }
 
-/// Any stencil.
+/// The gather kernels, which take any stencil.
 pub struct GatherFamily;
 
 impl GatherFamily {

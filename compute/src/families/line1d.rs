@@ -93,7 +93,7 @@ impl Pass for Line1d {
     }
 }
 
-/// Stencils of 1D.
+/// The kernels for stencils of 1D.
 pub struct Line1dFamily;
 
 impl Family for Line1dFamily {

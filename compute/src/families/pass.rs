@@ -31,7 +31,7 @@ impl<'a> Fields<'a> {
 /// A kernel, prepared for one stencil on one size of grid. It takes some time steps at once.
 pub trait Pass {
     /// Queues one launch. It computes the points of a region of the grid; of the others it may leave any values,
-    /// for the rim to write after it. A kernel that the rim runs beside ([`super::Kernel::beside`]) writes nothing
+    /// for the rim to write after it. A kernel that the rim runs beside ([`super::FamilyKernel::beside`]) writes nothing
     /// but whole chunks of columns in the region, which are what its rim leaves to it.
     ///
     /// # Errors

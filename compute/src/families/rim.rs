@@ -56,7 +56,7 @@ impl SharedBudget {
     }
 }
 
-/// What a launch is given.
+/// The parameters of a launch of a rim kernel.
 #[derive(Clone, Debug)]
 pub struct RimPlan {
     /// What it computes.
@@ -74,7 +74,7 @@ pub struct RimPlan {
     pub shared_bytes: u32,
 }
 
-/// What counts for a grid, or for a part of a larger one.
+/// What surrounds a grid, or a part of a larger one.
 #[derive(Clone, Copy, Debug)]
 pub struct GridSurroundings<'a> {
     /// What lies around it.

@@ -137,7 +137,7 @@ impl Calibration {
 
     /// Whether what takes so much was measured: otherwise [`Calibration::seconds_per_step`] is a guess.
     #[must_use]
-    pub fn knows(&self, cost: &Cost) -> bool {
+    pub fn has_measured(&self, cost: &Cost) -> bool {
         let knows_rim = |rim: &RimCost| self.rims.contains_key(&rim.class(cost.dims));
         self.kernels.contains_key(&cost.class) && cost.rim.as_ref().is_none_or(knows_rim)
     }

@@ -109,7 +109,7 @@ pub struct Rejected {
     pub refusal: Refusal,
 }
 
-/// All ways.
+/// All candidates of a plan, with those that were rejected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Planned {
     /// What the times are for.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which engine runs a job, and why.
 
-use super::here::takes_jumps;
+use super::this_machine::takes_jumps;
 use super::{Candidate, Forecast, Planned, RunTarget, by_units, cores, on_gpu};
 use crate::device::DeviceInfo;
 use crate::engine::cpu::{self, Cpu};

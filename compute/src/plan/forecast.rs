@@ -36,7 +36,7 @@ impl Forecast {
         let second = rest.first().cloned();
         // The speeds of the CPU are those of the machine.
         let known = |one: &Candidate| match &one.cost {
-            Some(cost) if !one.launches.is_empty() => Calibration::built_in().knows(cost),
+            Some(cost) if !one.launches.is_empty() => Calibration::built_in().has_measured(cost),
             _ => true,
         };
         let margin = |second: &Candidate| {

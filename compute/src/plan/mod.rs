@@ -8,24 +8,24 @@ mod candidate;
 mod choice;
 pub mod cores;
 mod forecast;
-mod here;
 pub mod scale;
+pub mod schedules;
 mod shared;
 mod target;
-pub mod ways;
+mod this_machine;
 
 pub use candidate::{Candidate, Planned, Rejected, depth};
 pub use choice::{Choice, WORTH_A_JUMP, abilities, abilities_of, choose, choose_whole, why};
 pub use forecast::Forecast;
-pub use here::{forecast_of_cpu, on_cores, on_this_machine};
 pub use shared::{Sharing, choose_shared};
 pub use target::RunTarget;
+pub use this_machine::{forecast_of_cpu, on_cores, on_this_machine};
 
 use crate::engine::on_gpu as grids;
 use crate::families::{Refusal, Unit};
 use calibration::Calibration;
 use problem::{Depth, Job};
-use ways::{RefusedFamily, Schedule, ScheduleSearch};
+use schedules::{RefusedFamily, Schedule, ScheduleSearch};
 
 /// All ways to compute a job on a GPU.
 #[must_use]

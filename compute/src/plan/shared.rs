@@ -137,7 +137,7 @@ pub(super) fn shared(
         Carrier::Host => exchange.through_host(),
         _ => exchange,
     };
-    let rhythm = exchange.rhythm(&PartSweep::of(job), partition, asked);
+    let rhythm = exchange.exchange_interval(&PartSweep::of(job), partition, asked);
     takes_all(&launched, (job, limits), partition, rhythm.period)?;
     Ok(Shared { launched, rhythm })
 }
@@ -201,7 +201,7 @@ fn by_cpu(job: &Job, sharing: &Sharing) -> Result<Choice, Error> {
     cpu::check(job).map_err(|refusal| refusal.error(Cpu.name()))?;
     let partition = sharing.partition(job.shape, [1; 3])?;
     let asked = (sharing.period, sharing.edges);
-    let rhythm = Exchange::of_cpu(job).rhythm(&PartSweep::of(job), &partition, asked);
+    let rhythm = Exchange::of_cpu(job).exchange_interval(&PartSweep::of(job), &partition, asked);
     Ok(sharing.anywhere((Cpu.name(), RankEngine::Cpu), partition, rhythm, "asked for".into()))
 }
 

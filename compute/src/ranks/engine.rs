@@ -2,8 +2,8 @@
 //! An engine that ranks run, each on its part.
 
 use super::member::{Member, of_sum, serve};
+use super::messenger::Messenger;
 use super::partition::Partition;
-use super::post::Messenger;
 use super::setup::{GpuStepping, RankEngine, Setup};
 use super::team::Team;
 use super::threads::Threads;
@@ -13,7 +13,7 @@ use problem::{Depth, Error, Job, Shape};
 use std::rc::Rc;
 use std::thread::{self, JoinHandle};
 
-/// Who shares a grid.
+/// The ranks that share a grid.
 #[derive(Clone)]
 pub enum Ranks {
     /// So many threads of this process, each with a device of its own or a share of the cores.
@@ -60,7 +60,7 @@ impl Ranks {
     }
 }
 
-/// What every rank runs.
+/// The engine that every rank runs on its part.
 pub struct RankedEngine {
     /// The engine's name.
     pub name: &'static str,
@@ -170,7 +170,7 @@ impl Exchange {
 
     /// The rhythm that is predicted to cost least, or as it is asked for.
     #[must_use]
-    pub fn rhythm(
+    pub fn exchange_interval(
         &self,
         sweep: &PartSweep,
         partition: &Partition,

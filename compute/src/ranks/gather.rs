@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use super::boxes::{held, put};
 use super::ghosted::{from_bytes, to_bytes};
+use super::messenger::{Messenger, receive_ghosts, send_ghosts};
 use super::part::RankPart;
-use super::post::{Messenger, receive_ghosts, send_ghosts};
 use problem::region::Region;
 use problem::{Error, Grid, Shape, Values};
 

@@ -3,7 +3,7 @@
 //! this machine's memory.
 
 use super::halo::{Transfer, Transfers};
-use super::post::{Messenger, receive_ghosts, send_ghosts};
+use super::messenger::{Messenger, receive_ghosts, send_ghosts};
 use crate::engine::{Session, State, SumSession};
 use problem::check::seams::Seams;
 use problem::region::Region;

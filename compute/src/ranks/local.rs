@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The session of a rank's part.
 
-use super::by_nccl::NcclCarrier;
-use super::by_peer::PeerCarrier;
-use super::by_post::MessageCarrier;
 use super::edges::{Band, EdgeBands, Prepared};
 use super::ghosted::{Exchange, Ghosted};
 use super::halo::Transfers;
+use super::message_carrier::MessageCarrier;
+use super::messenger::Messenger;
+use super::nccl_carrier::NcclCarrier;
 use super::on_device::{DeviceGhosts, OneStream, Streams, TwoStreams};
 use super::parcel::{Parcel, ParcelCarrier};
 use super::part::RankPart;
-use super::post::Messenger;
+use super::peer_carrier::PeerCarrier;
 use super::setup::{Carrier, GpuStepping, Launched, RankEngine, Setup};
 use crate::device::{Device, Emulator, Gpu, Limits, Link};
 use crate::engine::cpu::Cpu;

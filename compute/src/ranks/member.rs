@@ -4,8 +4,8 @@
 use super::boxes::put;
 use super::ghosted::{from_bytes, to_bytes};
 use super::local;
+use super::messenger::{MessageKind, Messenger, send_failure};
 use super::part::{RankPart, common, shifted};
-use super::post::{MessageKind, Messenger, send_failure};
 use super::setup::Setup;
 use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Session, State, SumSession};
@@ -71,7 +71,7 @@ pub enum Command {
     End,
 }
 
-/// What the rank answers.
+/// A rank's reply to a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// It is done.
@@ -128,7 +128,7 @@ impl Member<dyn SumSession> {
 
     /// What obeys rank 0.
     #[must_use]
-    pub fn obeying(self) -> Member<dyn Session> {
+    pub fn into_follower(self) -> Member<dyn Session> {
         let Self { part, session, shape, post } = self;
         Member { part, session, shape, post }
     }
@@ -143,7 +143,7 @@ pub fn of_sum(
     post: &Rc<dyn Messenger>,
     describer: Describer,
 ) -> Result<Member<dyn Session>, Error> {
-    Member::of_sum(&Setup::read(message)?, post, describer).map(Member::obeying)
+    Member::of_sum(&Setup::read(message)?, post, describer).map(Member::into_follower)
 }
 
 impl<S: Session + ?Sized> Member<S> {

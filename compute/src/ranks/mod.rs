@@ -8,9 +8,6 @@
 //! program, with a [`team::Team`] as its session; the others do what it says ([`member`]).
 
 mod boxes;
-mod by_nccl;
-mod by_peer;
-mod by_post;
 pub mod edges;
 pub mod engine;
 mod gather;
@@ -18,13 +15,16 @@ mod ghosted;
 pub mod halo;
 mod local;
 pub mod member;
+mod message_carrier;
+pub mod messenger;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+mod nccl_carrier;
 pub(crate) mod on_device;
 pub(crate) mod parcel;
 pub mod part;
 pub mod partition;
-pub mod post;
+mod peer_carrier;
 mod setup;
 pub mod team;
 #[cfg(test)]
@@ -36,8 +36,8 @@ pub use gather::Gather;
 pub use ghosted::{Exchange, Ghosted, from_bytes};
 pub use local::{ghosts_on, propose};
 pub use member::Member;
+pub use messenger::{MessageKind, Messenger};
 pub use partition::Partition;
-pub use post::{MessageKind, Messenger};
 pub use setup::{Carrier, GpuStepping, Launched, RankEngine, Setup};
 pub use team::{GridCut, Team};
 pub use threads::Threads;

@@ -4,9 +4,9 @@
 use super::boxes::{held, put};
 use super::ghosted::{from_bytes, to_bytes};
 use super::member::{Command, Member, Reply, place, write};
+use super::messenger::{MessageKind, Messenger, send_failure};
 use super::part::common;
 use super::partition::Partition;
-use super::post::{MessageKind, Messenger, send_failure};
 use super::setup::Setup;
 use crate::engine::fft::on_gpu::Describer;
 use crate::engine::{Session, State, SumSession};

@@ -116,22 +116,31 @@ fn exchanges_are_rare_and_ghosts_small() {
     // 0.12 of a launch, and 12 of 10240 rows.
     let of_gpu = Exchange::of_gpu(12, [1, 16, 64]);
     assert_eq!(
-        of_gpu.rhythm(&PartSweep::of(&job), &partition, free),
+        of_gpu.exchange_interval(&PartSweep::of(&job), &partition, free),
         ExchangeInterval { period: 10 * 12, edges: false }
     );
     // What takes long is better hidden.
-    assert!(of_gpu.through_host().rhythm(&PartSweep::of(&job), &partition, free).edges);
+    assert!(of_gpu.through_host().exchange_interval(&PartSweep::of(&job), &partition, free).edges);
     assert!(
-        !of_gpu.through_host().rhythm(&PartSweep::of(&job), &partition, (None, Some(false))).edges
+        !of_gpu
+            .through_host()
+            .exchange_interval(&PartSweep::of(&job), &partition, (None, Some(false)))
+            .edges
     );
-    assert_eq!(of_gpu.rhythm(&PartSweep::of(&job), &partition, (Some(13), None)).period, 24);
+    assert_eq!(
+        of_gpu.exchange_interval(&PartSweep::of(&job), &partition, (Some(13), None)).period,
+        24
+    );
     let few = Job { steps: 3, ..job.clone() };
     assert_eq!(
-        Exchange::of_gpu(2, [1; 3]).rhythm(&PartSweep::of(&few), &partition, free).period,
+        Exchange::of_gpu(2, [1; 3])
+            .exchange_interval(&PartSweep::of(&few), &partition, free)
+            .period,
         4
     );
     let small = Job { shape: "256x1024".parse().unwrap(), ..job.clone() };
     let partition = Partition::for_ranks(small.shape, 16, [1; 3]).unwrap();
-    let steps = Exchange::of_cpu(&small).rhythm(&PartSweep::of(&small), &partition, free).period;
+    let steps =
+        Exchange::of_cpu(&small).exchange_interval(&PartSweep::of(&small), &partition, free).period;
     assert!((1..=64).contains(&steps), "{steps}");
 }

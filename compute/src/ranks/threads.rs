@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ranks that are threads of this process: messages go through channels.
 
-use super::post::{MessageKind, Messenger, check_ghosts};
+use super::messenger::{MessageKind, Messenger, check_ghosts};
 use problem::Error;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -78,7 +78,7 @@ impl Messenger for Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranks::post::{receive_ghosts, send_failure, send_ghosts};
+    use crate::ranks::messenger::{receive_ghosts, send_failure, send_ghosts};
     use problem::error::RankFailure;
 
     #[test]

@@ -152,7 +152,7 @@ impl Files {
     }
 }
 
-/// What was measured.
+/// The measured times of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Of all steps.
@@ -211,7 +211,7 @@ impl MorePrecise {
     }
 }
 
-/// What a run computes.
+/// The problem that a report is about.
 pub struct ReportProblem {
     /// As [`Report::stencil`].
     pub stencil: Option<String>,

@@ -27,7 +27,7 @@ pub struct RunDemand {
     pub to_stay: u128,
 }
 
-/// What it can do.
+/// What a run can do in the memory that is free.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryBudget {
     /// Whether the engine keeps the input.

@@ -3,7 +3,7 @@
 
 use problem::boundary::Side;
 use problem::error::Hint;
-use problem::{Error, Holder, Job};
+use problem::{Error, Job, ValueLocation};
 
 /// A job with the constants of its boundary rounded to its element type.
 ///
@@ -23,7 +23,11 @@ pub fn checked(job: Job) -> Result<Job, Error> {
         let value = dtype.round(tap.weight);
         if !value.is_finite() {
             let position = format!("offset (z, y, x) = {:?}", tap.offset);
-            return Err(Error::NotFinite { holder: Holder::StencilAs(*dtype), value, position });
+            return Err(Error::NotFinite {
+                holder: ValueLocation::StencilAs(*dtype),
+                value,
+                position,
+            });
         }
     }
     for side in boundary.sides.iter().flatten() {

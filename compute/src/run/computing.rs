@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::FIELD;
-use super::overflow::Watch;
+use super::last_steps::ComparedRegions;
+use super::overflow::OverflowWatch;
 use super::stepping::{BatchSize, Stepping, take_steps};
-use super::tail::ComparedRegions;
 use super::verifying::found;
 use crate::engine::{Input, State, SumSession};
 use problem::check::reference;
@@ -21,7 +21,7 @@ use problem::{Error, Grid, Job, Jumped, Region, Shape, Values, View};
 
 /// How far a grid has come.
 pub struct StepsTaken {
-    watch: Watch,
+    watch: OverflowWatch,
     /// Steps that are done.
     done: usize,
     /// The device's time for them.
@@ -32,12 +32,17 @@ pub struct StepsTaken {
 impl StepsTaken {
     /// From a finite grid after so many steps on.
     pub fn from(done: usize) -> Self {
-        Self { watch: Watch::from(done), done, time: Duration::ZERO, pace: BatchSize::default() }
+        Self {
+            watch: OverflowWatch::from(done),
+            done,
+            time: Duration::ZERO,
+            pace: BatchSize::default(),
+        }
     }
 
     /// Its grid was changed between two steps, and is finite.
     pub fn changed(&mut self) {
-        self.watch = Watch::from(self.done);
+        self.watch = OverflowWatch::from(self.done);
     }
 
     /// Steps that are done.

@@ -17,7 +17,7 @@ use problem::control::Control;
 use problem::error::InterruptedWork;
 use problem::observe::{NoObserver, Observer, Snapshot};
 use problem::region::Region;
-use problem::{Error, Grid, Holder, Job, Values, memory};
+use problem::{Error, Grid, Job, ValueLocation, Values, memory};
 
 mod budget;
 mod checked;
@@ -25,9 +25,9 @@ mod checkpointed;
 mod completed;
 mod computing;
 mod finished;
+mod last_steps;
 mod overflow;
 mod stepping;
-mod tail;
 mod timing;
 mod verifying;
 
@@ -41,7 +41,7 @@ pub(crate) use computing::{Computing, StepsTaken};
 
 use budget::{MemoryBudget, RunDemand};
 use finished::Finished;
-use tail::ComparedRegions;
+use last_steps::ComparedRegions;
 
 /// The name of the field of a stencil, which has only one.
 pub const FIELD: &str = "u";
@@ -190,7 +190,7 @@ impl Run {
     /// The input holds a value that is not finite, or the device refuses.
     pub(crate) fn load(self, input: Cow<'_, Grid>) -> Result<Loaded, Error> {
         let Self { job, portion, options, choice, budget } = self;
-        input.check_finite(Holder::Input)?;
+        input.check_finite(ValueLocation::Input)?;
         let mut session = choice.engine.prepare(&portion)?;
         session.load(&input)?;
         if budget.input == Input::Dropped {
@@ -226,10 +226,10 @@ impl Run {
         let mut session = choice.engine.prepare(&portion)?;
         if !session.load_array(input)? {
             let grid = input.download()?;
-            grid.check_finite(Holder::Input)?;
+            grid.check_finite(ValueLocation::Input)?;
             session.load(&grid)?;
         } else if !session.knows_finite()? {
-            session.store()?.check_finite(Holder::Input)?;
+            session.store()?.check_finite(ValueLocation::Input)?;
         }
         session.drop_input();
         Ok(Loaded { job, portion: portion.steps, options, choice, budget, session })

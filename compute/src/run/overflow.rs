@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const SEARCH: Duration = Duration::from_secs(2);
 
 /// When to look, and what was seen.
-pub struct Watch {
+pub struct OverflowWatch {
     /// The last step after which all values were finite.
     finite: usize,
     /// Of computing, since the last look and before the next one.
@@ -25,7 +25,7 @@ pub struct Watch {
     patience: Duration,
 }
 
-impl Watch {
+impl OverflowWatch {
     /// From a finite grid after so many steps on.
     pub fn from(done: usize) -> Self {
         Self { finite: done, since: Duration::ZERO, patience: PATIENCE }
@@ -144,7 +144,7 @@ mod tests {
     fn trace(done: usize, finite: usize, input: Input) -> String {
         let mut session = Counting::new(Some(700));
         session.advance(done).unwrap();
-        let mut watch = Watch::from(0);
+        let mut watch = OverflowWatch::from(0);
         watch.finite = finite;
         let seen = first_bad(&mut session).unwrap().unwrap();
         let control = Control::default();
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_look_comes_when_computing_took_long_enough() {
         let mut session = Counting::new(Some(700));
-        let mut watch = Watch::from(0);
+        let mut watch = OverflowWatch::from(0);
         session.advance(699).unwrap();
         assert_eq!(watch.passed(&mut session, 699, PATIENCE).unwrap(), None);
         assert_eq!(watch.finite, 699);

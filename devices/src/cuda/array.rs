@@ -67,7 +67,7 @@ impl DeviceArray {
     }
 
     /// Where it lies.
-    pub fn lies(&self) -> ForeignMemory {
+    pub fn memory(&self) -> ForeignMemory {
         ForeignMemory::new(self.address, self.rows)
     }
 
@@ -106,7 +106,7 @@ impl DeviceGrid {
     }
 
     /// Where it lies, as long as it is there.
-    pub fn lies(&self) -> ForeignMemory {
+    pub fn memory(&self) -> ForeignMemory {
         ForeignMemory::new(self.address(), self.rows())
     }
 
@@ -122,7 +122,7 @@ impl DeviceGrid {
         let copied =
             unsafe { sys::cuMemcpyHtoD_v2(new.address(), bytes.as_ptr().cast(), bytes.len()) };
         copied.map_err(failed("upload a grid"))?;
-        memory::settle()?;
+        memory::synchronise()?;
         Ok(new)
     }
 
@@ -133,7 +133,7 @@ impl DeviceGrid {
     pub fn copied(array: &DeviceArray) -> Result<Self, Error> {
         let new = Self::allocate(array.shape, array.dtype)?;
         let _current = current()?;
-        memory::copy_rows(array.lies(), new.lies())?;
+        memory::copy_rows(array.memory(), new.memory())?;
         Ok(new)
     }
 

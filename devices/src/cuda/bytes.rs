@@ -159,7 +159,7 @@ impl DeviceBytes {
         let copy = Self::reused(extents.iter().product::<usize>() * bytes)?;
         let _current = copy.block().enter()?;
         // Others may still use what they gave back.
-        settle()?;
+        synchronise()?;
         let to = ForeignMemory::new(copy.address(), from.packed(0));
         memory::copy_rows(ForeignMemory::new(address, from), to)?;
         Ok(Some(copy))
@@ -185,7 +185,7 @@ pub fn give_back() {
 ///
 /// # Errors
 /// It failed.
-pub fn settle() -> Result<(), Error> {
+pub fn synchronise() -> Result<(), Error> {
     cuda_driver::synchronize().map_err(failed("wait for the GPU"))
 }
 

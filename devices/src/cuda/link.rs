@@ -68,7 +68,7 @@ pub(super) fn is_passed(event: &StreamEvent) -> Result<bool, Error> {
 impl SyncPoint {
     /// For another thread.
     #[must_use]
-    pub fn far(&self) -> RemoteSyncPoint {
+    pub fn to_remote(&self) -> RemoteSyncPoint {
         RemoteSyncPoint(self.0.handle().to_bits())
     }
 }
@@ -136,7 +136,7 @@ impl Link {
     /// The driver refuses.
     pub fn wait_for_all(&self, other: &Self) -> Result<(), Error> {
         other.set(&other.last)?;
-        self.wait_for(other.last.far())
+        self.wait_for(other.last.to_remote())
     }
 
     /// Names so many bytes of its memory for another thread.

@@ -15,7 +15,7 @@ fn refused(action: &str) -> impl Fn(CallError) -> Error + '_ {
 }
 
 /// Waits for what was done outside of the stream, which does not wait for it.
-pub(super) fn settle() -> Result<(), Error> {
+pub(super) fn synchronise() -> Result<(), Error> {
     cuda_driver::synchronize().map_err(failed("settle a grid"))
 }
 
@@ -27,7 +27,7 @@ pub fn allocate(context: &Context, what: &str, bytes: usize) -> Result<Memory, E
     let action = format!("allocate {} MB for the {what}", bytes / 1_000_000);
     let buffer = Allocation::zeroed(context, bytes.next_multiple_of(2));
     let buffer = buffer.map_err(refused(&action))?;
-    settle()?;
+    synchronise()?;
     Ok(owned(buffer))
 }
 
@@ -36,7 +36,7 @@ pub fn constants(context: &Context, what: &str, words: &[u32]) -> Result<Memory,
     let words = if words.is_empty() { &[0] } else { words };
     let action = format!("upload {what}");
     let buffer = Allocation::of(context, words).map_err(refused(&action))?;
-    settle()?;
+    synchronise()?;
     Ok(owned(buffer))
 }
 
@@ -44,7 +44,7 @@ pub fn tensor_map(context: &Context, map: &TensorMap2d, address: u64) -> Result<
     let map = map.encode(address);
     let map = map.map_err(failed("describe a grid"))?;
     let buffer = Allocation::of(context, &[map]).map_err(failed("upload a tensor map"))?;
-    settle()?;
+    synchronise()?;
     Ok(owned(buffer))
 }
 
@@ -64,7 +64,7 @@ pub fn write(to: &Memory, rows: MemoryRows, bytes: &[u8]) -> Result<(), Error> {
         };
         done.map_err(failed("upload a grid"))?;
     }
-    settle()
+    synchronise()
 }
 
 pub fn read(from: &Memory, rows: MemoryRows, bytes: &mut [u8]) -> Result<(), Error> {
@@ -102,7 +102,7 @@ pub fn fill(to: &Memory, rows: MemoryRows, value: u16) -> Result<(), Error> {
         let done = unsafe { sys::cuMemsetD2D16_v2(to, rows.row_pitch, value, words, rows.rows) };
         done.map_err(failed("fill a grid"))?;
     }
-    settle()
+    synchronise()
 }
 
 pub fn copy(stream: &Stream, from: &Memory, to: &Memory, bytes: usize) -> Result<(), Error> {
@@ -153,7 +153,7 @@ pub fn copy_rows(from: ForeignMemory, to: ForeignMemory) -> Result<(), Error> {
         };
         done.map_err(failed("copy an array on the GPU"))?;
     }
-    settle()
+    synchronise()
 }
 
 /// Copies the rows of a plane.

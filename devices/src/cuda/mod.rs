@@ -35,7 +35,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub use array::{DeviceArray, DeviceGrid};
-pub use bytes::{DeviceBytes, give_back, settle};
+pub use bytes::{DeviceBytes, give_back, synchronise};
 pub use link::{Link, RemoteMemory, RemoteSyncPoint, SyncPoint, TimedPoint, reaches};
 pub use nccl::{Nccl, nccl_id, nccl_version};
 pub use order::CurrentContext;

@@ -30,7 +30,7 @@ impl Gpu {
     ///
     /// # Safety
     /// `stream` is a stream of this GPU's context, as CUDA numbers it; 0 is the default stream.
-    pub unsafe fn come_after(&self, stream: u64) -> Result<(), Error> {
+    pub unsafe fn wait_for_stream(&self, stream: u64) -> Result<(), Error> {
         let event = StreamEvent::new(&self.context).map_err(failed("create an event"))?;
         // SAFETY: as the caller promises.
         unsafe { event.record_in(stream) }.map_err(failed("record an event"))?;
@@ -44,7 +44,7 @@ impl Gpu {
     ///
     /// # Safety
     /// `stream` is a stream of this GPU's context, as CUDA numbers it; 0 is the default stream.
-    pub unsafe fn come_before(&self, stream: u64) -> Result<(), Error> {
+    pub unsafe fn let_stream_wait(&self, stream: u64) -> Result<(), Error> {
         let event = StreamEvent::new(&self.context).map_err(failed("create an event"))?;
         event.record(&self.stream).map_err(failed("record an event"))?;
         // SAFETY: as the caller promises.

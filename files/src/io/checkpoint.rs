@@ -123,7 +123,7 @@ pub fn write(
     }
     let text = serde_json::to_vec(&header).expect("a header is plain data");
     output.write(|to| {
-        let mut to = Hashing { inner: to, hash: blake3::Hasher::new() };
+        let mut to = HashWriter { inner: to, hash: blake3::Hasher::new() };
         to.write_all(MAGIC)?;
         to.write_all(&(text.len() as u64).to_le_bytes())?;
         to.write_all(&text)?;
@@ -180,7 +180,7 @@ struct CheckpointReader {
     header: Header,
     shape: Shape,
     dtype: Dtype,
-    from: Hashing<BufReader<File>>,
+    from: HashWriter<BufReader<File>>,
     /// Bytes before the values.
     start: u64,
 }
@@ -199,7 +199,7 @@ fn open(path: &Path) -> Result<CheckpointReader, Error> {
     let file = File::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
     let mut from =
-        Hashing { inner: BufReader::with_capacity(1 << 20, file), hash: blake3::Hasher::new() };
+        HashWriter { inner: BufReader::with_capacity(1 << 20, file), hash: blake3::Hasher::new() };
     let mut magic = [0; MAGIC.len()];
     let begins = from.read_exact(&mut magic);
     if begins.is_err() || magic != *MAGIC {
@@ -248,7 +248,7 @@ fn verify(path: &Path) -> Result<Header, Error> {
 }
 
 /// Compares the hash of what was read with the one that follows.
-fn check(path: &Path, mut from: Hashing<BufReader<File>>) -> Result<(), Error> {
+fn check(path: &Path, mut from: HashWriter<BufReader<File>>) -> Result<(), Error> {
     let (hash, mut written) = (from.hash.finalize(), [0; HASH]);
     from.inner.read_exact(&mut written).map_err(|source| unreadable(path, source))?;
     if hash == written {
@@ -295,12 +295,12 @@ pub fn read(path: &Path) -> Result<Checkpoint, Error> {
 }
 
 /// Hashes what goes through.
-struct Hashing<S> {
+struct HashWriter<S> {
     inner: S,
     hash: blake3::Hasher,
 }
 
-impl<W: Write> Write for Hashing<W> {
+impl<W: Write> Write for HashWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.inner.write(bytes)?;
         self.hash.update(&bytes[..count]);
@@ -312,7 +312,7 @@ impl<W: Write> Write for Hashing<W> {
     }
 }
 
-impl<R: Read> Read for Hashing<R> {
+impl<R: Read> Read for HashWriter<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(bytes)?;
         self.hash.update(&bytes[..count]);

@@ -46,7 +46,7 @@ impl<'a> Content<'a> {
         mut read: impl FnMut(usize, problem::Region) -> Result<Values, Error> + 'a,
     ) -> Self {
         let source = move |field: usize, visit: &mut VisitValues| {
-            let read = |region| read(field, region).map_err(smuggled);
+            let read = |region| read(field, region).map_err(as_io_error);
             view.pieces(dtype, most_bytes, read, |values| visit(&values))
         };
         let (shape, grids) = (view.shape(), None);
@@ -77,7 +77,7 @@ impl<'a> Content<'a> {
 }
 
 /// An error of this crate on its way through a writer, which hands on errors of the system.
-pub(super) fn smuggled(error: Error) -> io::Error {
+pub(super) fn as_io_error(error: Error) -> io::Error {
     io::Error::other(error)
 }
 

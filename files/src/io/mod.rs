@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files in and out.
 
-mod at;
 pub mod checkpoint;
 pub mod colours;
 pub mod columns;
@@ -16,6 +15,7 @@ mod npy_header;
 mod npy_values;
 mod output;
 pub mod part_file;
+mod positioned;
 pub mod read;
 pub mod rgb;
 pub mod rows;

@@ -15,7 +15,7 @@ use transform::Stencil;
 use super::npy_header::{Header, HeaderError, TOO_LARGE};
 use super::npy_values::{self, StorageType};
 use super::output::is_stream;
-use super::{Output, Staged, at};
+use super::{Output, Staged, positioned};
 use problem::region::Region;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Shape, Values, with_dtype};
@@ -102,7 +102,7 @@ impl ArrayFile {
         let mut buffer = vec![0; region.points() * bytes];
         for (to, start) in buffer.chunks_mut(length * bytes).zip(starts) {
             let at = self.array.start + (start * bytes) as u64;
-            at::read(&self.file, to, at)
+            positioned::read(&self.file, to, at)
                 .map_err(|source| unread(&self.path, source, self.shape.points()))?;
         }
         let extents = &region.extents()[3 - axes..];

@@ -15,7 +15,7 @@ const LONGEST: u64 = 10_000;
 /// What is wrong with extents whose product does not fit.
 pub(super) const TOO_LARGE: &str = "more points than this machine can address";
 
-/// What a header says.
+/// The contents of the header of a `.npy` file.
 #[derive(Debug, PartialEq)]
 pub struct Header {
     /// The element type, such as `<f4`.

@@ -5,14 +5,14 @@ use std::fs::File;
 use std::io;
 
 use super::content::ContentInfo;
-use super::{at, npy};
+use super::{npy, positioned};
 use problem::observe::{FileRegion, Snapshot};
 use problem::{Dtype, Error, Region, Shape, Values};
 
 /// Bytes of values that are read at a time.
 pub const PIECE_BYTES: usize = 4 << 20;
 
-/// Who writes.
+/// The points of the grid that a rank writes.
 #[derive(Clone, Copy, Debug)]
 pub struct WriterPart {
     /// The whole grid.
@@ -41,7 +41,7 @@ pub fn write(rows: FileRegion, file: &File, region: Region, values: &Values) -> 
     let shape = Shape::new(&rows.of.extents()).map_err(io::Error::other)?;
     let (starts, length) = inside.runs(shape);
     for (row, start) in bytes.chunks(length * value).zip(starts) {
-        at::write(file, row, rows.start + (start * value) as u64)?;
+        positioned::write(file, row, rows.start + (start * value) as u64)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::States;
 use super::npy::ArrayFile;
 use problem::values::Element;
-use problem::{Dtype, Error, Grid, Holder, Region, Shape, Values, with_dtype, with_values};
+use problem::{Dtype, Error, Grid, Region, Shape, ValueLocation, Values, with_dtype, with_values};
 
 /// Bytes of values that are made or read at a time.
 const PIECE_BYTES: usize = 4 << 20;
@@ -45,7 +45,8 @@ impl NonFiniteValue {
     /// The error that it is, of a grid of this shape and type.
     #[must_use]
     pub fn error(self, shape: Shape, dtype: Dtype) -> Error {
-        let holder = if self.rounded { Holder::InputAs(dtype) } else { Holder::Input };
+        let holder =
+            if self.rounded { ValueLocation::InputAs(dtype) } else { ValueLocation::Input };
         let (value, position) = (f64::from_bits(self.bits), shape.position(self.index));
         Error::NotFinite { holder, value, position }
     }

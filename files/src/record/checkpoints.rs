@@ -12,7 +12,7 @@ use crate::io::checkpoint;
 use problem::observe::{Observer, Snapshot, next_multiple};
 use problem::{Error, ErrorKind};
 
-/// How often.
+/// How often checkpoints are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckpointInterval {
     /// Every so many steps, at least 1.

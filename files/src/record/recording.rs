@@ -51,7 +51,7 @@ pub struct Recording {
     units: Units,
 }
 
-/// When steps are.
+/// The times of the steps of a recording.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RecordingClock {
     /// They are counted.
@@ -304,7 +304,7 @@ impl Recording {
     ///
     /// # Errors
     /// The system refuses, the device, or a rank.
-    pub fn stage_standing<'a>(
+    pub fn stage_snapshot<'a>(
         &self,
         target: &OutputFields,
         output: &'a Output,

@@ -14,7 +14,7 @@ use super::recording::{Recording, StepTime};
 use super::writer::{RecordedFields, Writer};
 use super::written::WriteCounter;
 use problem::observe::{Observer, PendingCopy, Snapshot, next_multiple};
-use problem::{Error, Grid, Holder, View};
+use problem::{Error, Grid, ValueLocation, View};
 
 /// Writes a recording every some steps, the start included and the end not: that is for whoever checks it first.
 pub struct Snapshots {
@@ -36,7 +36,7 @@ struct PendingFields {
     grids: Vec<Box<dyn PendingCopy>>,
 }
 
-/// What snapshots cost.
+/// The time and memory that snapshots took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SnapshotCost {
     /// Steps that were copied.
@@ -123,7 +123,7 @@ impl Snapshots {
         let fields = snapshot.arrays().iter().filter(|array| array.level == 0).count();
         let whole = view == View::whole(snapshot.shape()) && grids.len() == fields;
         let is_finite = |grid: Option<&Grid>| {
-            grid.is_some_and(|grid| grid.check_finite(Holder::Result).is_ok())
+            grid.is_some_and(|grid| grid.check_finite(ValueLocation::Result).is_ok())
         };
         if !whole || !grids.iter().all(|grid| is_finite(grid.here())) {
             snapshot.check_finite()?;
@@ -141,7 +141,7 @@ impl Snapshots {
         let targets = self.recording.targets(step);
         for target in &targets {
             let output = self.recording.output(&target.path)?;
-            self.recording.stage_standing(target, &output, step, snapshot)?.publish()?;
+            self.recording.stage_snapshot(target, &output, step, snapshot)?.publish()?;
         }
         self.writer.list(self.recording.moment(step, snapshot), &targets)?;
         self.from = step + 1;

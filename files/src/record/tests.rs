@@ -305,7 +305,7 @@ fn files_say_where_points_lie_whatever_slice_and_stride_are_written() {
                     Recording::new(wish, shape, Dtype::F64, &["u".into()], units).unwrap();
                 let target = &recording.targets(0)[0];
                 let output = recording.output(&path).unwrap();
-                let staged = recording.stage_standing(target, &output, 0, &mut field);
+                let staged = recording.stage_snapshot(target, &output, 0, &mut field);
                 staged.unwrap().publish().unwrap();
                 let bytes = fs::read(folder.path().join(image)).unwrap();
                 let start = bytes.windows(5).position(|window| window == b"\n   _").unwrap() + 5;
@@ -389,7 +389,7 @@ fn files_of_steps_of_any_length_have_their_times() {
     let (recording, mut last) = (recording(), after(7));
     for target in recording.targets(7) {
         let output = recording.output(&target.path).unwrap();
-        recording.stage_standing(&target, &output, 7, &mut last).unwrap().publish().unwrap();
+        recording.stage_snapshot(&target, &output, 7, &mut last).unwrap().publish().unwrap();
     }
     recording.list(2, recording.moment(7, &last)).unwrap();
     let text = fs::read_to_string(&list).unwrap();

@@ -132,7 +132,7 @@ fn room(bytes: usize) -> (usize, usize) {
     (threads, shots - threads)
 }
 
-/// What all threads share.
+/// The state that all threads of a writer share.
 struct WriterState {
     recording: Recording,
     shots: Mutex<Receiver<RecordedFields>>,

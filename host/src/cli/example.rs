@@ -13,7 +13,7 @@ use super::system;
 use super::{Failure, print};
 use compute::ranks::engine::Ranks;
 use problem::control::Stop;
-use problem::near::near;
+use problem::similar_names::near;
 use systems::Description;
 use systems::examples::{self, EXAMPLES, Example};
 

@@ -272,7 +272,7 @@ impl FileArgs {
             const MOST: usize = 10_000;
             for step in (0..steps).step_by(every).take(MOST) {
                 for target in recording.targets(step) {
-                    files.spares("--output", &target.path)?;
+                    files.check_not_read("--output", &target.path)?;
                 }
             }
         }

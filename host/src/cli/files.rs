@@ -114,7 +114,7 @@ impl CommandFiles {
     ///
     /// # Errors
     /// [`Failure::SameFile`]: it is one.
-    pub fn spares(&self, option: &'static str, path: &Path) -> Result<(), Failure> {
+    pub fn check_not_read(&self, option: &'static str, path: &Path) -> Result<(), Failure> {
         let place = PathTarget::of(path);
         match self.known.iter().find(|known| !known.written && known.place.is(&place)) {
             None => Ok(()),

@@ -15,7 +15,7 @@ pub use self::detail::SumDetail;
 use super::Failure;
 use super::files::{CommandFiles, Destination};
 use super::stencil_args::catalogue_names;
-use problem::near::near;
+use problem::similar_names::near;
 
 mod detail;
 

@@ -5,7 +5,7 @@ use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
 use super::Failure;
-use problem::near::near;
+use problem::similar_names::near;
 
 const COMPLETIONS: &str = "\
 Examples:

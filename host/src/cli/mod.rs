@@ -8,13 +8,14 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use interrupt::Signals;
 use launch::ProcessLaunch;
-use options::OnlyOfSums;
+use options::SumOnlyOption;
 use problem::Error;
 use ranks::Role;
 use run_file::RunArguments;
 
 mod adjoint;
 mod bench;
+mod buffered_output;
 mod choice;
 mod computation_args;
 mod doctor;
@@ -22,7 +23,6 @@ mod example;
 mod failure;
 mod file_args;
 mod files;
-mod held;
 mod input;
 mod interrupt;
 mod launch;
@@ -118,10 +118,10 @@ fn program(commit: Option<&str>, role: &Role) -> u8 {
     done.map_or_else(|failure| say(&failure), |()| 0)
 }
 
-/// What the arguments mean.
+/// The command that the arguments ask for, or the exit code.
 enum ParsedArguments {
     /// This, and an option that is given and only some systems take.
-    Command(Box<Command>, Option<OnlyOfSums>),
+    Command(Box<Command>, Option<SumOnlyOption>),
     /// What is asked for, or what is wrong with them, is printed; the exit code.
     Done(u8),
 }
@@ -176,7 +176,7 @@ fn say(failure: &Failure) -> u8 {
 
 fn dispatch(
     command: Command,
-    only: Option<OnlyOfSums>,
+    only: Option<SumOnlyOption>,
     commit: Option<&str>,
     role: &Role,
 ) -> Result<(), Failure> {
@@ -208,7 +208,7 @@ fn dispatch(
 /// A line on stderr.
 fn warn(text: &str) {
     // Nothing is lost if stderr is gone.
-    let _ = writeln!(io::stderr(), "warning: {}", held::named(text));
+    let _ = writeln!(io::stderr(), "warning: {}", buffered_output::named(text));
 }
 
 /// Prints a report: to stdout, unless a result goes there.
@@ -228,7 +228,7 @@ fn print(text: &str) -> Result<(), Error> {
 
 /// Prints bytes to stdout. A reader that has seen enough, such as `head`, is no error.
 fn print_bytes(bytes: &[u8]) -> Result<(), Error> {
-    if held::keeps(bytes) {
+    if buffered_output::keeps(bytes) {
         return Ok(());
     }
     match io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()) {

@@ -148,12 +148,12 @@ const OPTIONS: [Row; 52] = [
 
 /// An option that only systems take which are a stencil, and what to do instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnlyOfSums {
+pub struct SumOnlyOption {
     option: &'static str,
     instead: &'static str,
 }
 
-impl OnlyOfSums {
+impl SumOnlyOption {
     /// A family of stencils by name.
     pub const FAMILY: Self =
         Self { option: "kernel", instead: "name a family of systems (host run --help)" };
@@ -170,7 +170,7 @@ impl OnlyOfSums {
 ///
 /// # Errors
 /// [`Failure::NotOf`] with the first one that is refused.
-pub fn check(program: &Command, matches: &ArgMatches) -> Result<Option<OnlyOfSums>, Failure> {
+pub fn check(program: &Command, matches: &ArgMatches) -> Result<Option<SumOnlyOption>, Failure> {
     let Some((name, given)) = matches.subcommand() else { return Ok(None) };
     let command = program.find_subcommand(name).expect("a command of the program");
     let is_system = name == "example" || is_of_system(given);
@@ -183,7 +183,9 @@ pub fn check(program: &Command, matches: &ArgMatches) -> Result<Option<OnlyOfSum
                 let problem = if is_system { "systems of fields" } else { "stencils" };
                 return Err(Failure::NotOf { option: format!("--{option}"), problem, instead });
             }
-            OfSums(instead) => only_of_sums = only_of_sums.or(Some(OnlyOfSums { option, instead })),
+            OfSums(instead) => {
+                only_of_sums = only_of_sums.or(Some(SumOnlyOption { option, instead }))
+            }
             Works | Missing => {}
         }
     }

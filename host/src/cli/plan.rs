@@ -16,7 +16,7 @@ use super::choice::one_of;
 use super::files::{CommandFiles, Destination};
 use super::list::SumDetail;
 use super::number::whole;
-use super::options::OnlyOfSums;
+use super::options::SumOnlyOption;
 use super::stencil_args::load;
 use super::{Failure, remedy, warn};
 use compute::families::Refusal;
@@ -123,7 +123,7 @@ struct PlannedStencils {
 ///
 /// # Errors
 /// The stencil, the size or the machine is no good, there is no layout, or a file cannot be written.
-pub fn run(args: &PlanArgs, only: Option<OnlyOfSums>) -> Result<String, Failure> {
+pub fn run(args: &PlanArgs, only: Option<SumOnlyOption>) -> Result<String, Failure> {
     let mut files = CommandFiles::default();
     files.reads("--weights", args.which.weights.as_deref())?;
     files.reads("--machine", machine_file(&args.machine))?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{held, remedy, warn};
+use super::{buffered_output, remedy, warn};
 use problem::control::{Control, Meter, Progress, Stop, Work};
 
 /// Work shorter than this shows no bar.
@@ -18,7 +18,8 @@ const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Work that ends with a signal, and is shown unless it is to be quiet.
 pub fn control(stop: Stop, quiet: bool) -> Control {
-    let shown = (!quiet && held::shows_progress()).then(|| Arc::new(Terminal) as Arc<dyn Progress>);
+    let shown = (!quiet && buffered_output::shows_progress())
+        .then(|| Arc::new(Terminal) as Arc<dyn Progress>);
     Control { stop, progress: shown }
 }
 
@@ -31,7 +32,7 @@ impl Progress for Terminal {
     }
 }
 
-/// One piece of work.
+/// A piece of work whose progress is shown.
 struct ShownWork {
     bar: ProgressBar,
     name: String,

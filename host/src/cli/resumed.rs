@@ -13,7 +13,7 @@ use problem::observe::ComputedBy;
 use problem::{Dtype, Error, Shape};
 use systems::SystemState;
 
-/// A checkpoint.
+/// The checkpoint from which a run goes on.
 pub struct ResumedRun {
     /// What it says of itself.
     header: Header,

@@ -11,7 +11,7 @@ use super::computation_args::ComputationArgs;
 use super::file_args::{EndCheck, EndCondition};
 use super::files::CommandFiles;
 use super::number::whole;
-use super::options::OnlyOfSums;
+use super::options::SumOnlyOption;
 use super::resumed::ResumedRun;
 use super::start::Start;
 use super::stencil_args::StencilArgs;
@@ -27,8 +27,8 @@ use systems::batch::BatchSeat;
 use systems::{System, families as of_systems};
 
 mod command;
-mod each;
 mod finish;
+mod parameter_runs;
 mod records;
 mod request;
 mod sum;
@@ -146,14 +146,14 @@ fn family() -> impl TypedValueParser<Value = &'static str> {
 /// Any [`Failure`]. The grid is written unless the verification fails, the report also then.
 pub fn run(
     args: &RunArgs,
-    only: Option<OnlyOfSums>,
+    only: Option<SumOnlyOption>,
     processes: Option<Ranks>,
     stop: Stop,
 ) -> Result<(), Failure> {
     let mut files = CommandFiles::default();
     if let Some(path) = args.stencil.system() {
         if let Some(sweep) = &args.sweep {
-            return each::run(sweep, (args, path), only, processes, stop);
+            return parameter_runs::run(sweep, (args, path), only, processes, stop);
         }
         return of_system(path, (args, &args.computation), only, processes, stop);
     }
@@ -207,7 +207,7 @@ pub fn run(
 fn of_system(
     path: &Path,
     (args, computation): (&RunArgs, &ComputationArgs),
-    only: Option<OnlyOfSums>,
+    only: Option<SumOnlyOption>,
     processes: Option<Ranks>,
     stop: Stop,
 ) -> Result<(), Failure> {
@@ -225,7 +225,7 @@ fn of_system(
 fn meant(
     system: &System,
     args: &RunArgs,
-    only: Option<OnlyOfSums>,
+    only: Option<SumOnlyOption>,
 ) -> Result<(Option<Job>, Option<&'static str>), Failure> {
     let &RunArgs { fuse, kernel, .. } = args;
     let family = kernel.filter(|name| of_systems::find(name).is_some());
@@ -234,7 +234,7 @@ fn meant(
         let instead = "leave it out, or name a family of stencils with --kernel";
         return Err(Failure::NotOf { option, problem, instead });
     }
-    let of_stencils = kernel.filter(|_| family.is_none()).map(|_| OnlyOfSums::FAMILY);
+    let of_stencils = kernel.filter(|_| family.is_none()).map(|_| SumOnlyOption::FAMILY);
     let only = only.or(of_stencils);
     let job = match systems::sum::job(system) {
         Err(why) if let Some(option) = only => return Err(option.refuse(why)),

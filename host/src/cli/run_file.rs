@@ -20,7 +20,7 @@ use toml::{Table, Value};
 use super::Failure;
 use super::options::is_given;
 use super::system::is_file;
-use problem::near::near;
+use problem::similar_names::near;
 
 /// The argument that names a stencil or a file without an option, and the option that does the same.
 const NAME: &str = "name";

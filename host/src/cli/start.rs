@@ -70,9 +70,9 @@ impl StartFrom {
     /// A file cannot be read, or holds a value that is not finite.
     pub fn growth(&self, job: &Job) -> Result<Option<Growth>, Error> {
         match self {
-            Self::Grid(grid) => Ok(Growth::foresee(job, Some(grid))),
+            Self::Grid(grid) => Ok(Growth::predict(job, Some(grid))),
             Self::Source(initial) => {
-                Growth::foresee_from(job, || initial.largest(job.shape, job.dtype))
+                Growth::predict_from(job, || initial.largest(job.shape, job.dtype))
             }
         }
     }

@@ -9,7 +9,7 @@ use transform::catalogue::{self, ApplicationKind, Shape, ShapeError};
 
 use super::{Failure, system};
 use files::io::{npy, stencil_file};
-use problem::near::near;
+use problem::similar_names::near;
 
 /// A stencil by name, or weights from a file.
 #[derive(Args, Debug)]

@@ -90,7 +90,7 @@ pub fn task<'a>(
         let rows = args.series.as_ref().map(|series| series.period(steps));
         let unseen = match verify {
             Verify::Full => 1,
-            _ => unseen(&args.files, rows, steps - done),
+            _ => unobserved_steps(&args.files, rows, steps - done),
         };
         let (engine, sharing) = (args.engine, around.sharing);
         let asked = ComputeOptions { engine, steps: unseen, family, sharing, inputs, seat };
@@ -109,7 +109,7 @@ pub fn task<'a>(
         }
         let rounded = simulation.rounded_coefficients().iter();
         rounded.map(remedy::of_rounded_coefficient).for_each(|text| warn(&text));
-        let growth = simulation.foresee_growth(steps - done).into_iter();
+        let growth = simulation.predict_growth(steps - done).into_iter();
         growth.for_each(|growth| warn(&remedy::of_growth(&growth)));
         compute(&mut simulation, steps, verify, &mut watching.observers())
             .map_err(|error| watching.explain(error))?;
@@ -174,7 +174,7 @@ pub fn named(system: &System, given: &Path) -> Result<Vec<(String, PathBuf)>, Fa
 }
 
 /// Of so many steps those that are taken while nobody looks at the fields, nor a row of totals is made of them.
-pub fn unseen(files: &FileArgs, rows: Option<usize>, steps: usize) -> usize {
+pub fn unobserved_steps(files: &FileArgs, rows: Option<usize>, steps: usize) -> usize {
     let until = files.until.as_ref().map(|until| until.every);
     let looks = [files.every, files.check_finite, until, rows];
     let looks = looks.into_iter().flatten().fold(steps, usize::min);

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::cli::Failure;
-use crate::cli::watching::Watching;
+use crate::cli::watching::RunObservers;
 use compute::plan::Sharing;
 use compute::run::Completed;
 use files::io::checkpoint::CheckpointProblem;
@@ -38,7 +38,7 @@ pub struct Task<'a> {
 
 /// Takes the steps of a task.
 pub type Compute<'a> =
-    Box<dyn FnOnce(Surroundings, &mut Watching) -> Result<Box<dyn Completed>, Failure> + 'a>;
+    Box<dyn FnOnce(Surroundings, &mut RunObservers) -> Result<Box<dyn Completed>, Failure> + 'a>;
 
 /// Who computes a task, and who may end it.
 pub struct Surroundings {

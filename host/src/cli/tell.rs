@@ -8,7 +8,7 @@ use compute::report::Report;
 use problem::Error;
 
 /// Prints the report and what is said `besides`, unless it is to be `quiet`, and writes it as JSON.
-pub fn tell(
+pub fn print_report(
     args: &FileArgs,
     quiet: bool,
     report: &Report,

@@ -16,8 +16,8 @@ use files::record::{
 use problem::observe::{ComputedBy, Observer, Observers, Snapshot};
 use problem::{Error, ErrorKind};
 
-/// Those who look.
-pub struct Watching {
+/// The observers of a run.
+pub struct RunObservers {
     steady: Option<SteadyEnd>,
     /// Of a system with a condition, and how that is written.
     ends: Option<(TotalsEnd, String)>,
@@ -32,7 +32,7 @@ pub struct Watching {
     tolerance: f64,
 }
 
-impl Watching {
+impl RunObservers {
     /// At a problem of which so many steps are done, and by whom if an earlier run did them. Makes sure that there is
     /// room on the disk for what they will write.
     ///
@@ -159,7 +159,7 @@ impl Watching {
         }
         let mut staged = Vec::new();
         for (target, output) in files {
-            staged.push(outputs.recording.stage_standing(target, output, step, snapshot)?);
+            staged.push(outputs.recording.stage_snapshot(target, output, step, snapshot)?);
         }
         Ok(staged)
     }

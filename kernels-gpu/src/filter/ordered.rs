@@ -17,7 +17,7 @@ pub const COLUMNS: u32 = 64;
 /// Rows of a block.
 pub const ROWS: u32 = THREADS / COLUMNS * LINES as u32;
 
-/// A product.
+/// A product of a sum whose terms are added in order.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct OrderedProduct {

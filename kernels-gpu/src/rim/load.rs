@@ -83,7 +83,7 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
     /// both buffers, because no step writes them; after every step those that follow others.
     #[inline(always)]
     #[track_caller]
-    pub(super) unsafe fn surround(
+    pub(super) unsafe fn fill_halo(
         &self,
         reach: Box3,
         computed: Box3,
@@ -106,14 +106,14 @@ impl<E: Element, const PLANES: usize, const WIDTH: usize> Block<'_, E, PLANES, W
                 _ => Box3 { x: beside(reach.x, x), z, y },
             };
             // SAFETY: as the caller promises.
-            unsafe { self.surround_with(of, buffers, follow) };
+            unsafe { self.fill_halo_with(of, buffers, follow) };
             side += 1;
         }
     }
 
     #[inline(always)]
     #[track_caller]
-    pub(super) unsafe fn surround_with(&self, of: Box3, buffers: [Shared; 2], follow: bool) {
+    pub(super) unsafe fn fill_halo_with(&self, of: Box3, buffers: [Shared; 2], follow: bool) {
         if of.z.is_empty() || of.y.is_empty() || of.x.is_empty() {
             return;
         }

@@ -185,11 +185,11 @@ unsafe fn rim<E: Element, const PLANES: usize, const WIDTH: usize>(
         }
         let mut buffers = [taps_end, taps_end.offset(cells(reach) as u32 * real_bytes)];
         let computed = rim.computed(reach);
-        block.surround(reach, computed, buffers, false);
+        block.fill_halo(reach, computed, buffers, false);
         block.load_points(input, computed, buffers[0]);
         thread::sync_threads();
         if rim.domain.follows() {
-            block.surround(reach, computed, buffers, true);
+            block.fill_halo(reach, computed, buffers, true);
             thread::sync_threads();
         }
         let mut left = rim.steps - 1;
@@ -214,7 +214,7 @@ unsafe fn rim<E: Element, const PLANES: usize, const WIDTH: usize>(
             buffers = [buffers[1], buffers[0]];
             thread::sync_threads();
             if rim.domain.follows() {
-                block.surround(reach, computed, buffers, true);
+                block.fill_halo(reach, computed, buffers, true);
                 thread::sync_threads();
             }
         }

@@ -9,7 +9,7 @@ use crate::overlap;
 use cuda_std::Entry;
 use cuda_std::{kernel, thread};
 
-/// Which box.
+/// The box that a launch copies.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoxLaunch {

@@ -12,7 +12,7 @@ use crate::overlap;
 use cuda_std::Entry;
 use cuda_std::{global, kernel, shared, thread};
 
-/// Which columns.
+/// The columns that a launch transforms.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnsLaunch {

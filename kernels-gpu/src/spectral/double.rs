@@ -87,7 +87,7 @@ impl Double {
     }
 }
 
-/// A complex one.
+/// A complex number of twice the digits.
 #[derive(Clone, Copy)]
 pub struct ComplexDouble {
     re: Double,

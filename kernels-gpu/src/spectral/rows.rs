@@ -16,7 +16,7 @@ use crate::overlap;
 use cuda_std::Entry;
 use cuda_std::{global, kernel, shared, thread};
 
-/// Which rows.
+/// The rows that a launch transforms.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct RowsLaunch {
@@ -237,11 +237,11 @@ pub trait RowKernels: Element {
     const BACK: Entry<InverseParameters<Self::Stored>>;
 }
 
-/// Parameters, in order.
+/// The parameters of the forward transform, in order.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type ForwardParameters<S> = (*const S, *mut u8, Stages, Halves, RowsLaunch);
 
-/// Parameters, in order.
+/// The parameters of the inverse transform, in order.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type InverseParameters<S> = (*const u8, *mut S, Stages, Halves, RowsLaunch);
 

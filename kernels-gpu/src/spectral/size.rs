@@ -9,7 +9,7 @@ use crate::overlap;
 use cuda_std::Entry;
 use cuda_std::{kernel, shared, thread};
 
-/// Which grid.
+/// The grid of which a launch finds the sizes.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct SizesLaunch {

@@ -14,7 +14,7 @@ use crate::overlap;
 use cuda_std::Entry;
 use cuda_std::{global, kernel, thread};
 
-/// Which tiles.
+/// The tiles that a launch transforms.
 #[repr(C)]
 #[derive(cuda_std::Parameter, Clone, Copy, Debug, PartialEq)]
 pub struct TilesLaunch {

@@ -218,8 +218,7 @@ fn through_window<const STEPS: usize, const NEWEST: usize, R: Copy>(
     sum
 }
 
-/// Whether the row of a lane's first output belongs to the tile, and the one below it; that only if the
-/// first one does.
+/// Which of two rows belong to the tile: that of a lane's first output, and the one below it; the second only with the first.
 #[derive(Clone, Copy)]
 pub(crate) struct RowMask {
     upper: bool,
@@ -278,9 +277,9 @@ pub struct Steps {
     pub start: u32,
     /// How many.
     pub steps: u32,
-    /// As [`Order`] has it.
+    /// As [`TileOrder`] has it.
     pub depth: u32,
-    /// As [`Order`] has it.
+    /// As [`TileOrder`] has it.
     pub lag: u32,
 }
 
@@ -440,7 +439,7 @@ macro_rules! kernels {
             }
         }
 
-        #[doc = concat!("Many such steps, as by [`", stringify!($name), "()`], back and forth.")]
+        #[doc = concat!("ManyStepParameters such steps, as by [`", stringify!($name), "()`], back and forth.")]
         ///
         /// # Safety
         /// Launch with [`threads`] (`true`) threads and [`shared_bytes`] of dynamic shared memory. The two arrays are

@@ -165,7 +165,7 @@ impl Target {
 /// Computes one part of a segment.
 ///
 /// # Safety
-/// One whole warp of the launch that the kernel's contract describes, `warp` < [`super::Tile::warps`].
+/// One whole warp of the launch that the kernel's contract describes, `warp` < [`super::WarpGrid::warps`].
 #[inline(always)]
 pub(super) unsafe fn compute<
     E: Half,

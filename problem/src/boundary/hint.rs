@@ -3,7 +3,7 @@
 
 use super::axis;
 use crate::error::Hint;
-use crate::near::near;
+use crate::similar_names::near;
 
 /// The kinds of sides.
 pub(super) const KINDS: [&str; 11] = [

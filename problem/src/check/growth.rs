@@ -36,15 +36,15 @@ impl Growth {
     /// limit a few steps later; one that neither the input nor the boundary holds at all starts from
     /// rounding errors.
     #[must_use]
-    pub fn foresee(job: &Job, input: Option<&Grid>) -> Option<Self> {
-        Self::foresee_from(job, || Ok(input.map_or(1.0, largest))).ok().flatten()
+    pub fn predict(job: &Job, input: Option<&Grid>) -> Option<Self> {
+        Self::predict_from(job, || Ok(input.map_or(1.0, largest))).ok().flatten()
     }
 
     /// The growth that a run may meet from an input whose largest absolute value is looked for only where it matters.
     ///
     /// # Errors
     /// `largest` fails.
-    pub fn foresee_from(
+    pub fn predict_from(
         job: &Job,
         largest: impl FnOnce() -> Result<f64, Error>,
     ) -> Result<Option<Self>, Error> {
@@ -119,55 +119,55 @@ mod tests {
     use crate::Shape;
     use transform::Stencil;
 
-    fn foresee(weights: &[f64], dtype: Dtype, steps: usize, value: f64) -> Option<Growth> {
+    fn predict(weights: &[f64], dtype: Dtype, steps: usize, value: f64) -> Option<Growth> {
         let stencil = Stencil::dense("own", &[weights.len()], weights).unwrap();
         let shape = Shape::new(&[2]).unwrap();
         let values = with_dtype!(dtype, T => T::wrap(vec![T::from_f64(value); 2]));
-        foresee_from(Job::new(stencil, shape, dtype, steps), values)
+        predict_from(Job::new(stencil, shape, dtype, steps), values)
     }
 
-    fn foresee_from(job: Job, values: Values) -> Option<Growth> {
+    fn predict_from(job: Job, values: Values) -> Option<Growth> {
         let shape = job.shape;
-        Growth::foresee(&job, Some(&Grid { shape, values }))
+        Growth::predict(&job, Some(&Grid { shape, values }))
     }
 
     #[test]
     fn the_step_is_where_the_largest_value_passes_the_type() {
         let threes = [1.0, 1.0, 1.0];
         // 3^10 = 59049, 3^11 = 177147; f16 ends at 65504, f32 at 3.4e38, which is 3^80.7.
-        assert_eq!(foresee(&threes, Dtype::F16, 10, 1.0), None);
-        assert_eq!(foresee(&threes, Dtype::F16, 11, 1.0).unwrap().step, 11);
-        assert_eq!(foresee(&threes, Dtype::F16, 500, 1.0).unwrap().step, 11);
-        assert_eq!(foresee(&threes, Dtype::F16, 500, 9.0).unwrap().step, 9);
+        assert_eq!(predict(&threes, Dtype::F16, 10, 1.0), None);
+        assert_eq!(predict(&threes, Dtype::F16, 11, 1.0).unwrap().step, 11);
+        assert_eq!(predict(&threes, Dtype::F16, 500, 1.0).unwrap().step, 11);
+        assert_eq!(predict(&threes, Dtype::F16, 500, 9.0).unwrap().step, 9);
         for dtype in [Dtype::Bf16, Dtype::Tf32, Dtype::F32] {
-            assert_eq!(foresee(&threes, dtype, 80, 1.0), None);
-            assert_eq!(foresee(&threes, dtype, 81, 1.0).unwrap().step, 81);
+            assert_eq!(predict(&threes, dtype, 80, 1.0), None);
+            assert_eq!(predict(&threes, dtype, 81, 1.0).unwrap().step, 81);
         }
-        assert_eq!(foresee(&threes, Dtype::F64, 20, 1.0), None);
-        assert_eq!(foresee(&threes, Dtype::F64, 646, 1.0), None);
-        assert_eq!(foresee(&threes, Dtype::F64, 647, 1.0).unwrap().step, 647);
+        assert_eq!(predict(&threes, Dtype::F64, 20, 1.0), None);
+        assert_eq!(predict(&threes, Dtype::F64, 646, 1.0), None);
+        assert_eq!(predict(&threes, Dtype::F64, 647, 1.0).unwrap().step, 647);
     }
 
     #[test]
     fn what_cannot_grow_is_not_feared() {
         // |weights| sum to more than 1, but no wave grows: Lax-Wendroff with Courant number 1/2.
-        assert_eq!(foresee(&[0.375, 0.75, -0.125], Dtype::F16, usize::MAX, 1.0), None);
-        assert_eq!(foresee(&[1.0, 1.0, 1.0], Dtype::F16, 1000, 0.0), None);
-        assert_eq!(foresee(&[1.0, 1.0, 1.0], Dtype::F16, 0, 60_000.0), None);
+        assert_eq!(predict(&[0.375, 0.75, -0.125], Dtype::F16, usize::MAX, 1.0), None);
+        assert_eq!(predict(&[1.0, 1.0, 1.0], Dtype::F16, 1000, 0.0), None);
+        assert_eq!(predict(&[1.0, 1.0, 1.0], Dtype::F16, 0, 60_000.0), None);
     }
 
     #[test]
     fn an_unstable_step_is_told_by_its_wave() {
         // A heat step with r = 0.6 instead of at most 0.5: the sum is 1, the shortest wave grows.
-        let growth = foresee(&[0.6, -0.2, 0.6], Dtype::F16, 100, 1.0).unwrap();
+        let growth = predict(&[0.6, -0.2, 0.6], Dtype::F16, 100, 1.0).unwrap();
         assert_eq!(
             growth.to_string(),
             "own is unstable: a step grows waves of 2.0 points along x by 1.4000; values may pass \
              65504, the most that f16 holds, from about step 33 of 100 on"
         );
-        let growth = foresee(&[1.0, 1.0, -5.0], Dtype::F32, 60, 1e10).unwrap();
+        let growth = predict(&[1.0, 1.0, -5.0], Dtype::F32, 60, 1e10).unwrap();
         assert!(growth.to_string().contains(" may pass 3.4e38, the most that f32 holds, "));
-        let growth = foresee(&[1.0, 1.0, 1.0], Dtype::F16, 1, 60_000.0).unwrap();
+        let growth = predict(&[1.0, 1.0, 1.0], Dtype::F16, 1, 60_000.0).unwrap();
         assert_eq!(
             growth.to_string(),
             "the weights of own sum to 3.0000; values may pass 65504, the most that f16 holds, in \
@@ -181,8 +181,8 @@ mod tests {
         let shape = Shape::new(&[2]).unwrap();
         let mut job = Job::new(stencil, shape, Dtype::F16, 11);
         let zeros = || Values::F16(vec![half::f16::ZERO; 2]);
-        assert_eq!(foresee_from(job.clone(), zeros()), None);
+        assert_eq!(predict_from(job.clone(), zeros()), None);
         job.boundary = crate::Boundary::parse("constant=1", 1).unwrap();
-        assert_eq!(foresee_from(job, zeros()).unwrap().step, 11);
+        assert_eq!(predict_from(job, zeros()).unwrap().step, 11);
     }
 }

@@ -7,7 +7,7 @@ use crate::Dtype;
 
 /// What holds a value that is infinite or not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum ValueLocation {
     /// The grid that a run starts from.
     Input,
     /// That grid, rounded to an element type.
@@ -18,7 +18,7 @@ pub enum Holder {
     Result,
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for ValueLocation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Input => f.write_str("the input"),

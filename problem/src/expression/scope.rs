@@ -11,8 +11,8 @@ use super::node::{Array, Node};
 use super::parse::{Syntax, SyntaxKind, parse};
 use super::reduction::{self, Reduction};
 use crate::error::Mistake;
-use crate::near::near;
 use crate::noise::Noise;
+use crate::similar_names::near;
 use crate::text::Text;
 
 mod solve;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::reverse::{AdjointWorkField, Reverse};
 use super::text::{Names, ReverseSteps, Writer};
-use super::{Adjoint, ForwardField, GradientField, GradientVariables, Misfit, OfField, refused};
+use super::{Adjoint, AdjointOf, ForwardField, GradientField, GradientVariables, Misfit, refused};
 use crate::checked::System;
 use crate::description::{CoefficientText, Description, FieldText, StartText, TableText, WorkText};
 use crate::expression::{Array, Fold, Node, Reduction};
@@ -248,7 +248,7 @@ impl AdjointBuilder<'_> {
             is_parameter: number >= by.coefficients.len(),
         });
         let of_field = |array: Array| match array {
-            Array::Field { field, level } => OfField {
+            Array::Field { field, level } => AdjointOf {
                 name: self.names[&adjoints[field][level]].clone(),
                 field: system.fields[field].name.clone(),
                 level,

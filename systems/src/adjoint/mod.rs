@@ -88,9 +88,9 @@ pub struct ForwardField {
     pub when: isize,
 }
 
-/// What a field of the adjoint system is the adjoint of.
+/// A field of the adjoint system, and the forward field whose adjoint it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfField {
+pub struct AdjointOf {
     /// Its name in the adjoint system.
     pub name: String,
     /// The forward field.
@@ -135,7 +135,7 @@ pub struct Adjoint {
     /// Forward values that it needs; nothing of a linear system.
     pub given: Vec<ForwardField>,
     /// The adjoints of fields and of their earlier levels, in the order of a state.
-    pub fields: Vec<OfField>,
+    pub fields: Vec<AdjointOf>,
     /// The gradients that it adds up.
     pub summed: Vec<GradientField>,
     /// What its receivers record: adjoints where the forward system has sources.

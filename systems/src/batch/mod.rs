@@ -17,7 +17,7 @@ use crate::start::StartValues;
 use compute::engine::EngineRequest;
 use problem::{Depth, Error};
 
-mod alike;
+mod same_structure;
 
 /// Systems that are computed side by side, at most.
 pub const MOST: usize = 64;
@@ -31,7 +31,7 @@ pub struct Batch {
     is_emulated: bool,
 }
 
-/// One of them.
+/// One system of a batch.
 struct Member {
     /// Its number among those that were looked at.
     number: usize,
@@ -40,7 +40,7 @@ struct Member {
     kernel: GeneratedKernel,
 }
 
-/// The place of a system in a batch, for a simulation of it ([`crate::Asked`]). Others wait for it until it is dropped.
+/// The place of a system in a batch, for a simulation of it ([`crate::ComputeOptions`]). Others wait for it until it is dropped.
 #[derive(Clone)]
 pub struct BatchSeat {
     batch: Arc<Batch>,
@@ -127,7 +127,7 @@ impl BatchSeat {
         beginning: StartValues,
     ) -> Result<Box<dyn StepSession>, Error> {
         let Member { system: planned, kernel, .. } = &self.batch.members[self.number];
-        let Some(own) = alike::like(planned, system) else {
+        let Some(own) = same_structure::like(planned, system) else {
             let reason = "this system is not computed side by side".to_owned();
             return Err(Error::Unsupported { engine: "cuda", reason });
         };
@@ -150,7 +150,7 @@ fn members(systems: &[System], request: Request) -> Result<(Vec<Member>, ChosenP
     // Numbers that happen to be the same are one.
     let size = |system: &&System| system.program.operations.len() + system.program.scalars.len();
     let leader = systems.iter().max_by_key(size).expect("there are some");
-    let like = |(number, system)| Some((number, alike::like(leader, system)?));
+    let like = |(number, system)| Some((number, same_structure::like(leader, system)?));
     let mut alike: Vec<(usize, System)> = systems.iter().enumerate().filter_map(like).collect();
     let engine = match request.engine {
         EngineRequest::Auto => EngineRequest::Cuda,

@@ -100,7 +100,7 @@ pub fn of<R: Real>(
     chains
 }
 
-/// What values are called.
+/// The names of values.
 struct Names<'a, F> {
     operations: &'a [Operation],
     own: F,

@@ -21,7 +21,7 @@ use self::code::{Code, Reads};
 use self::compiled::Compiled;
 use self::pass::{Pass, StepNumbers, WideBuffers};
 use self::session::OnCpu;
-use self::solve::Solving;
+use self::solve::StageSolve;
 use self::stored::StoredType;
 use self::watch::Watch;
 use self::window::Windows;
@@ -261,7 +261,7 @@ struct Cpu<T: StoredType> {
 /// What is computed at all points before the next stage of a step begins.
 struct Stage<T: StoredType> {
     /// Its solve, if it is one.
-    solving: Option<Solving>,
+    solving: Option<StageSolve>,
     code: Code<T::Computed>,
     /// As machine code, where the processor takes it.
     compiled: Option<Compiled<T::Computed>>,
@@ -306,7 +306,7 @@ impl<T: StoredType> Stage<T> {
             _ => false,
         };
         Self {
-            solving: Solving::of_stage(system, number),
+            solving: StageSolve::of_stage(system, number),
             compiled: Compiled::new(
                 &code,
                 (system, program.writes.len()),
@@ -449,7 +449,7 @@ impl<T: StoredType> Cpu<T> {
         let system = &self.system;
         let of_step = |step: usize| {
             let step = (self.done + step) as f64;
-            let evaluator = Evaluator::new(system, PlainF64, &NoArrays, step).knowing(&reduced);
+            let evaluator = Evaluator::new(system, PlainF64, &NoArrays, step).with_totals(&reduced);
             let number = |node| T::Computed::from_f64(evaluator.at(node, [0; 3]));
             let scalars = system.program.scalars.iter().map(number).collect();
             StepNumbers {

@@ -303,7 +303,7 @@ impl<T: StoredType> StepSession for OnCpu<T> {
         Ok((start.elapsed(), rows))
     }
 
-    fn take_kept(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
+    fn restore_values(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
         let Array::Field { field, level } = self.cpu.numbered[array] else {
             unreachable!("coefficients have no number")
         };

@@ -14,7 +14,7 @@ use problem::values::Element;
 use problem::{Dtype, Error};
 
 /// The solve of a stage.
-pub struct Solving {
+pub struct StageSolve {
     solver: Solver,
     /// The type of the system's values, which may be kept as a wider one.
     dtype: Dtype,
@@ -22,7 +22,7 @@ pub struct Solving {
     solution: usize,
 }
 
-impl Solving {
+impl StageSolve {
     /// The solve of a stage, by its number, if it is one.
     pub fn of_stage(system: &System, stage: usize) -> Option<Self> {
         let (_, solve, arrays) = system.solves().find(|(number, ..)| *number == stage)?;

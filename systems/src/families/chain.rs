@@ -10,7 +10,7 @@ use problem::Depth;
 use problem::memory::Bytes;
 use transform::machine::Machine;
 
-/// The family.
+/// Several steps, or all stages of one, in a launch.
 pub struct ChainFamily;
 
 /// The most steps that are tried.

@@ -6,7 +6,7 @@ use crate::gpu::{self, LaunchWork};
 use compute::families::Refusal;
 use problem::memory::Bytes;
 
-/// The family.
+/// One step a launch, by blocks that go along z.
 pub struct MarchFamily;
 
 impl Family for MarchFamily {

@@ -14,12 +14,12 @@ use crate::gpu::{self, LaunchWork};
 use crate::session::StepSession;
 use crate::start::StartValues;
 
-mod apart;
 mod chain;
 mod jump;
 mod march;
 mod ranking;
 mod rows;
+mod split;
 mod step;
 mod sweep;
 
@@ -27,8 +27,8 @@ pub use ranking::Ranking;
 
 /// All families.
 pub const FAMILIES: [&dyn Family; 9] = [
-    &apart::SplitFamily::Cuda,
-    &apart::SplitFamily::Cores,
+    &split::SplitFamily::Cuda,
+    &split::SplitFamily::Cores,
     &step::StepFamily,
     &march::MarchFamily,
     &chain::ChainFamily,
@@ -116,7 +116,7 @@ pub struct PlannedRun<'a> {
     pub asked: bool,
 }
 
-/// What may compute.
+/// The hardware that may compute.
 pub struct Hardware {
     pub(super) gpu: Result<Machine, Refusal>,
     /// Why the kernels that this program carries do not run on the GPU; those that are written for a system do.
@@ -164,7 +164,7 @@ impl Hardware {
     }
 }
 
-/// A way to take steps, and what is predicted of it.
+/// A plan for taking steps, and what is predicted of it.
 #[derive(Clone)]
 pub struct StepPlan {
     /// Its family.
@@ -181,7 +181,7 @@ pub struct StepPlan {
     pub launch: Option<LaunchWork>,
 }
 
-/// A way that is none for a system.
+/// A plan that does not fit a system, and why.
 pub struct RejectedPlan {
     /// Steps of a launch; none for any number.
     pub chain: Option<usize>,

@@ -9,7 +9,7 @@ use crate::{cpu, fft};
 use compute::families::Refusal;
 use problem::Error;
 
-/// The family.
+/// Steps on the CPU, row by row.
 pub struct RowsFamily;
 
 impl Family for RowsFamily {

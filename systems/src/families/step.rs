@@ -7,7 +7,7 @@ use compute::families::Refusal;
 use problem::Depth;
 use problem::memory::Bytes;
 
-/// The family.
+/// One step or one stage a launch, a thread for each point.
 pub struct StepFamily;
 
 impl Family for StepFamily {

@@ -8,7 +8,7 @@ use crate::gpu::{self, FinishedSweep, LaunchWork};
 use compute::families::Refusal;
 use problem::memory::Bytes;
 
-/// The family.
+/// Steps by sweeps on sparse tensor cores.
 pub struct SweepFamily;
 
 impl Family for SweepFamily {

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use transform::spectral::coupled::{Coupled, Levels, Scratch, in_difference};
 use transform::spectral::error;
 
+use super::jump_error::{JumpError, JumpFacts, larger};
 use super::linear::LinearSum;
-use super::off::{JumpError, JumpFacts, larger};
 use super::source;
 use super::stepping::State;
 use super::torus::Group;
@@ -19,7 +19,7 @@ use crate::checked::System;
 use compute::engine::fft::transform::Transform;
 
 /// A group of fields, ready for jumps.
-pub struct Jumper {
+pub struct JumpGroup {
     group: Group,
     levels: Levels,
     transform: Transform,
@@ -30,7 +30,7 @@ pub struct Jumper {
     level: Level,
 }
 
-impl Jumper {
+impl JumpGroup {
     /// Of a group of a system with these equations and steady sources.
     pub fn new(
         system: &System,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use transform::machine::Machine;
 use transform::spectral::coupled;
 
-use self::jump::Jumper;
+use self::jump::JumpGroup;
 use self::linear::LinearSum;
 use self::on_cpu::OnCpu;
 use self::on_gpu::Abilities;
@@ -30,8 +30,8 @@ use problem::values::Element;
 use problem::{Error, Grid, with_values};
 
 mod jump;
+mod jump_error;
 pub(super) mod linear;
-mod off;
 mod on_cpu;
 pub mod on_gpu;
 mod plan;
@@ -118,7 +118,7 @@ pub fn seconds_on_gpu(
 pub fn session(system: &System, beginning: StartValues) -> Result<Box<dyn StepSession>, Error> {
     let Parts { sums, groups, sources } = read(system)?;
     let state = state(beginning);
-    let jumper = |group: Group| Jumper::new(system, &sums, group, &sources);
+    let jumper = |group: Group| JumpGroup::new(system, &sums, group, &sources);
     let jumpers = groups.into_iter().map(jumper).collect();
     let fields = OnCpu::new(jumpers, state, system.shape.dims());
     Ok(Box::new(Fft::new(system, sums, fields)?))

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 
 use num_complex::Complex64;
 
-use super::jump::Jumper;
-use super::off::JumpError;
+use super::jump::JumpGroup;
+use super::jump_error::JumpError;
 use super::stepping::{Fields, State};
 use problem::Error;
 
 /// Fields in the memory of this machine.
 pub struct OnCpu {
-    jumpers: Vec<Jumper>,
+    jumpers: Vec<JumpGroup>,
     state: State,
     before: Option<State>,
     spectra: Vec<Vec<Complex64>>,
@@ -22,7 +22,7 @@ pub struct OnCpu {
 
 impl OnCpu {
     /// Fields that are taken by these.
-    pub fn new(jumpers: Vec<Jumper>, state: State, dims: usize) -> Self {
+    pub fn new(jumpers: Vec<JumpGroup>, state: State, dims: usize) -> Self {
         Self { jumpers, state, before: None, spectra: Vec::new(), dims }
     }
 }
@@ -43,7 +43,7 @@ impl Fields for OnCpu {
     }
 
     fn toruses(&self) -> Vec<Vec<usize>> {
-        let lengths = |jumper: &Jumper| jumper.lengths()[3 - self.dims..].to_vec();
+        let lengths = |jumper: &JumpGroup| jumper.lengths()[3 - self.dims..].to_vec();
         self.jumpers.iter().map(lengths).collect()
     }
 

@@ -4,15 +4,15 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use super::jump_error::JumpError;
 use super::linear::{self, LinearSum};
-use super::off::JumpError;
 use crate::checked::System;
 use crate::evaluate::Values;
 use crate::expression::Array;
 use crate::places::Places;
 use crate::session::{Jumps, StepSession};
 use compute::engine::cpu::time_copies;
-use compute::engine::fft::within::{ValueBounds, extremes};
+use compute::engine::fft::value_bounds::{ValueBounds, extremes};
 use compute::engine::{Session, State as Grids};
 use problem::values::Element;
 use problem::{Depth, Dtype, Error, Grid, JumpReport, Region, Shape, values as grid};

@@ -10,7 +10,7 @@
 use kernels_gpu::layout::Layout;
 use problem::Region;
 
-use super::many;
+use super::many_arrays;
 use super::tile::instructions;
 use crate::checked::System;
 
@@ -94,7 +94,7 @@ impl March {
 impl Geometry {
     /// The geometry of single steps of a system, each thread with a tile of points.
     pub fn of(system: &System) -> Self {
-        if many::suits(system) {
+        if many_arrays::suits(system) {
             return Self::finding_sides(system);
         }
         let program = &system.program;
@@ -105,9 +105,9 @@ impl Geometry {
 
     /// The geometry of single steps by threads that find neighbours beyond sides.
     pub fn finding_sides(system: &System) -> Self {
-        let tile = [1, many::columns(system)];
+        let tile = [1, many_arrays::columns(system)];
         let (extents, bytes) = (system.shape.extents(), system.dtype.bytes());
-        let geometry = Self::of_tiles(extents, many::depth(system), bytes, tile);
+        let geometry = Self::of_tiles(extents, many_arrays::depth(system), bytes, tile);
         Self { finds_sides: true, ..geometry }
     }
 

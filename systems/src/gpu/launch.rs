@@ -14,7 +14,7 @@ use problem::Error;
 use problem::memory::Bytes;
 use transform::machine::Machine;
 
-/// What a launch does.
+/// The work of a launch.
 #[derive(Clone, Debug)]
 pub enum LaunchWork {
     /// One step on CUDA cores, of which each thread takes points of its own.

@@ -12,7 +12,6 @@ use problem::{Dtype, Error, Region};
 use ptx_writer::{NumberFormats, StorageFormat};
 use std::rc::Rc;
 
-mod beside;
 pub mod cost;
 mod device;
 mod emulated;
@@ -20,8 +19,9 @@ mod geometry;
 mod held;
 mod kernel;
 mod launch;
+mod launch_queue;
 mod listed;
-mod many;
+mod many_arrays;
 mod march;
 mod on_target;
 mod operation;
@@ -35,12 +35,12 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use beside::{BatchPlace, places, session as session_beside};
 pub use emulated::check as check_emulated;
 pub use geometry::March;
 pub use held::TileState;
 pub(crate) use kernel::GeneratedKernel;
 pub use launch::LaunchWork;
+pub(crate) use launch_queue::{BatchPlace, places, session as session_beside};
 pub use sweep::{FinishedSweep, check as check_sweep};
 
 /// The PTX of a system, for one step a launch.
@@ -63,7 +63,7 @@ fn numbers(dtype: Dtype) -> NumberFormats {
 }
 
 /// Whether there is a GPU.
-pub fn is_here() -> bool {
+pub fn has_gpu() -> bool {
     device::check().is_ok()
 }
 

@@ -17,11 +17,11 @@ use problem::check::wave_growth::{Overflow, WaveGrowth};
 use problem::values::Element;
 use problem::{Dtype, with_dtype};
 
-mod outset;
+mod initial_values;
 #[cfg(test)]
 mod tests;
 
-pub(super) use outset::Outset;
+pub(super) use initial_values::InitialValues;
 
 /// Waves of more points are resolved: what makes them grow is taken for the equations' own.
 const RESOLVED: f64 = 8.0;
@@ -29,15 +29,15 @@ const RESOLVED: f64 = 8.0;
 /// The growth in all steps of equations whose weights are the same everywhere and always, of values around 1.
 #[must_use]
 pub(super) fn of_unit(system: &System) -> Option<WaveGrowth> {
-    foresee(system, &Outset::of_unit(system), 0, system.steps)
+    predict(system, &InitialValues::of_unit(system), 0, system.steps)
 }
 
 /// The growth in `steps` time steps after `done`; none where no wave grows, where the growth is too small to be
 /// told, where the equations are not linear, or where all values are 0.
 #[must_use]
-pub(super) fn foresee(
+pub(super) fn predict(
     system: &System,
-    outset: &Outset,
+    outset: &InitialValues,
     done: usize,
     steps: usize,
 ) -> Option<WaveGrowth> {
@@ -95,7 +95,7 @@ fn sources(system: &System, done: usize, steps: usize) -> f64 {
 /// The different equations that there are, with where weights were taken.
 fn sums(
     system: &System,
-    outset: &Outset,
+    outset: &InitialValues,
     done: usize,
     steps: usize,
 ) -> Result<Vec<(FrozenValues, Vec<LinearSum>)>, String> {

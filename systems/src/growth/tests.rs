@@ -25,8 +25,8 @@ fn begun(description: &Description) -> SystemSimulation {
     SystemSimulation::on(&system, EngineRequest::Cpu).unwrap()
 }
 
-fn foresee(description: &Description, steps: usize) -> Option<WaveGrowth> {
-    begun(description).foresee_growth(steps)
+fn predict(description: &Description, steps: usize) -> Option<WaveGrowth> {
+    begun(description).predict_growth(steps)
 }
 
 /// What is foreseen is what comes: the largest value after many steps, over that after some, is the factor's power.
@@ -42,14 +42,14 @@ fn the_factor_is_that_of_the_steps() {
         ("u - 0.5*dx(u)", f64::sqrt(1.25), 200),
         ("u + (0.1 + 0.2*x/15)*laplace(u)", 1.4, 100),
     ] {
-        let growth = foresee(&plate(Dtype::F64, next), steps).expect(next);
+        let growth = predict(&plate(Dtype::F64, next), steps).expect(next);
         assert!((growth.factor / factor - 1.0).abs() < 1e-4, "{next}: {growth:?}");
         assert!(growth.short && growth.overflow.is_none(), "{next}: {growth:?}");
         assert!((growth.digits - steps as f64 * factor.log10()).abs() < 0.05, "{next}: {growth:?}");
     }
     for next in ["u + 0.3*laplace(u)", "2*u - prev(u) + 0.81*laplace(u)", "u - 0.5*dx(u)"] {
         let mut simulation = begun(&plate(Dtype::F64, next));
-        let growth = simulation.foresee_growth(400).unwrap();
+        let growth = simulation.predict_growth(400).unwrap();
         let mut largest = |last| {
             simulation.run(last, &[], &mut NoObserver).unwrap();
             simulation.check_finite().unwrap();
@@ -65,15 +65,15 @@ fn the_factor_is_that_of_the_steps() {
 fn the_step_that_passes_the_type_is_foreseen() {
     for (dtype, step) in [(Dtype::F16, 33), (Dtype::F32, 264), (Dtype::Bf16, 264)] {
         let description = plate(dtype, "u + 0.3*laplace(u)");
-        let overflow = |steps| foresee(&description, steps).and_then(|growth| growth.overflow);
+        let overflow = |steps| predict(&description, steps).and_then(|growth| growth.overflow);
         let near = overflow(1000).expect("it overflows").step;
         assert!(near.abs_diff(step) <= 1, "{dtype}: {near}");
         assert_eq!(overflow(step - 2), None, "{dtype}");
     }
     // Growth of the equations' own is told only if it leaves the type.
     let grows = plate(Dtype::F32, "1.1*u");
-    assert_eq!(foresee(&grows, 500), None);
-    let growth = foresee(&grows, 1000).unwrap();
+    assert_eq!(predict(&grows, 500), None);
+    let growth = predict(&grows, 1000).unwrap();
     assert!(!growth.short && growth.lengths == [None; 3], "{growth:?}");
     assert_eq!(growth.overflow.unwrap().step, 931);
 }
@@ -98,29 +98,29 @@ fn what_is_stable_is_not_feared() {
     ] {
         for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
             let description = plate(dtype, next);
-            assert_eq!(foresee(&description, steps), None, "{next} {dtype}");
+            assert_eq!(predict(&description, steps), None, "{next} {dtype}");
         }
     }
     let mut damped = plate(Dtype::F32, "2*u - prev(u) + 0.49*laplace(u)");
     damped.sponge = Some(SpongeText { width: 5, strength: 0.1, sides: vec![], fields: vec![] });
-    assert_eq!(foresee(&damped, steps), None);
+    assert_eq!(predict(&damped, steps), None);
     let next = Text::new("next", "2*u - prev(u) + 0.81*laplace(u)");
     damped.fields[0].change = Change::Next(next);
-    assert!(foresee(&damped, steps).is_some());
+    assert!(predict(&damped, steps).is_some());
     // 0 stays 0, but for a source.
     let mut still = plate(Dtype::F64, "u + 0.3*laplace(u)");
     still.fields[0].start = 0.0.into();
-    assert_eq!(foresee(&still, steps), None);
-    assert!(foresee(&still.source("u", &[1, 1], "ricker(0.1, t - 10)"), steps).is_some());
+    assert_eq!(predict(&still, steps), None);
+    assert!(predict(&still.source("u", &[1, 1], "ricker(0.1, t - 10)"), steps).is_some());
 }
 
 /// Points that keep their values have no equation.
 #[test]
 fn weights_of_points_that_are_kept_do_not_count() {
     let mut kept = plate(Dtype::F64, "u + k*laplace(u)");
-    assert_eq!(foresee(&kept, 100).unwrap().at, Some(vec![0, 8]));
+    assert_eq!(predict(&kept, 100).unwrap().at, Some(vec![0, 8]));
     kept.fields[0].keep = Some(Text::new("keep", "x >= 8"));
-    assert_eq!(foresee(&kept, 100), None);
+    assert_eq!(predict(&kept, 100), None);
 }
 
 /// p and v on a staggered grid, beyond a Courant number of 1/√2.
@@ -138,8 +138,8 @@ fn fields_that_depend_on_each_other_are_taken_together() {
             .field(FieldText::new("vx", 0.0, "vx + c*dxp(p)"))
             .field(FieldText::new("vy", 0.0, "vy + c*dyp(p)"))
     };
-    assert_eq!(foresee(&acoustic(0.7), 10_000), None);
-    let growth = foresee(&acoustic(0.75), 100).unwrap();
+    assert_eq!(predict(&acoustic(0.7), 10_000), None);
+    let growth = predict(&acoustic(0.75), 100).unwrap();
     let half = 4.0 * 0.75 * 0.75 - 1.0;
     let factor = half + f64::sqrt(half * half - 1.0);
     assert!((growth.factor / factor - 1.0).abs() < 1e-4, "{growth:?} {factor}");
@@ -152,7 +152,7 @@ fn what_is_not_linear_is_watched() {
         [("u + 0.3*laplace(u) - 0*u^2", true), ("1.1*u + 0.1*laplace(u) - 0*u^2", false)]
     {
         let mut simulation = begun(&plate(Dtype::F64, next));
-        assert_eq!(simulation.foresee_growth(200), None);
+        assert_eq!(simulation.predict_growth(200), None);
         assert_eq!(simulation.report().values, None);
         simulation.run(200, &[], &mut NoObserver).unwrap();
         assert_eq!(simulation.report().values, None);
@@ -176,6 +176,6 @@ fn built_in_systems_are_stable() {
         let folder = Path::new("");
         let Ok(system) = System::new(&description, folder) else { panic!("{}", example.name) };
         let mut simulation = SystemSimulation::on(&system, EngineRequest::Cpu).unwrap();
-        assert_eq!(simulation.foresee_growth(steps), None, "{}", example.name);
+        assert_eq!(simulation.predict_growth(steps), None, "{}", example.name);
     }
 }

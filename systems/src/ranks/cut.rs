@@ -53,7 +53,7 @@ fn ring(system: &System, axis: usize) -> Option<bool> {
 }
 
 /// Whether an axis is cut whose ends meet.
-pub fn goes_around(system: &System, partition: &Partition) -> bool {
+pub fn cuts_periodic_axis(system: &System, partition: &Partition) -> bool {
     (0..3).any(|axis| partition.counts()[axis] > 1 && ring(system, axis) == Some(true))
 }
 

@@ -78,7 +78,7 @@ pub fn session(
         plan::choose(system, Request { engine, steps, written: true, ..Request::default() })?;
     }
     let partition = cut::partition(system, sharing)?;
-    let (steps, period) = rhythm(system, &on, &partition, sharing)?;
+    let (steps, period) = exchange_interval(system, &on, &partition, sharing)?;
     let setup = Setup::new(system, (steps, period), 0, partition.counts(), on);
     let parts = setup.parts(&partition);
     let what =
@@ -197,7 +197,7 @@ fn on(engine: EngineRequest, sharing: &Sharing) -> Result<RankEngine, Error> {
         EngineRequest::Cpu => Ok(RankEngine::Cpu),
         EngineRequest::Emulate => Ok(RankEngine::Emulated),
         EngineRequest::Cuda => Ok(on_gpus()),
-        EngineRequest::Auto if gpu::is_here() => Ok(on_gpus()),
+        EngineRequest::Auto if gpu::has_gpu() => Ok(on_gpus()),
         EngineRequest::Auto => Ok(RankEngine::Cpu),
         other => {
             let reason = "ranks share systems on cuda, cpu and emulate".to_owned();
@@ -207,14 +207,14 @@ fn on(engine: EngineRequest, sharing: &Sharing) -> Result<RankEngine, Error> {
 }
 
 /// Steps of a launch, which all parts take, and steps between two exchanges.
-fn rhythm(
+fn exchange_interval(
     system: &System,
     on: &RankEngine,
     partition: &Partition,
     sharing: &Sharing,
 ) -> Result<(usize, usize), Error> {
     // A point beyond the end of an axis whose ends meet has the coordinate of no point.
-    if cut::goes_around(system, partition) && system.reads_coordinates() {
+    if cut::cuts_periodic_axis(system, partition) && system.reads_coordinates() {
         return match (sharing.period, system.chain) {
             (None | Some(1), Depth::Auto | Depth::Steps(1)) if !system.is_staged() => Ok((1, 1)),
             _ if system.is_staged() => {
@@ -243,8 +243,11 @@ fn rhythm(
         Carrier::Host => exchange.through_host(),
         _ => exchange,
     };
-    let rhythm =
-        exchange.rhythm(&sweep(system, partition), partition, (sharing.period, Some(false)));
+    let rhythm = exchange.exchange_interval(
+        &sweep(system, partition),
+        partition,
+        (sharing.period, Some(false)),
+    );
     Ok((steps, rhythm.period))
 }
 

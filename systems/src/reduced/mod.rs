@@ -18,13 +18,13 @@ impl System {
 
     /// What its totals are after so many steps, of the values of its reductions.
     pub(super) fn totals_of(&self, reduced: &[f64], step: usize) -> Vec<f64> {
-        let evaluator = Evaluator::new(self, PlainF64, &NoArrays, step as f64).knowing(reduced);
+        let evaluator = Evaluator::new(self, PlainF64, &NoArrays, step as f64).with_totals(reduced);
         self.totals.values.iter().map(|node| evaluator.at(node, [0; 3])).collect()
     }
 
     /// Whether the condition at which a run has come to its end holds after so many steps, if there is one.
     pub(super) fn has_ended(&self, reduced: &[f64], step: usize) -> bool {
-        let evaluator = Evaluator::new(self, PlainF64, &NoArrays, step as f64).knowing(reduced);
+        let evaluator = Evaluator::new(self, PlainF64, &NoArrays, step as f64).with_totals(reduced);
         self.end.as_ref().is_some_and(|end| evaluator.at(end, [0; 3]) != 0.0)
     }
 

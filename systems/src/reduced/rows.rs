@@ -28,7 +28,7 @@ pub fn reduce(
     (step, known): (usize, &[f64]),
 ) -> Vec<Partial> {
     let program = &system.totals.program;
-    let evaluator = Evaluator::new(system, PlainF64, &NoArrays, step as f64).knowing(known);
+    let evaluator = Evaluator::new(system, PlainF64, &NoArrays, step as f64).with_totals(known);
     let scalars = program.scalars.iter().map(|node| vec![evaluator.at(node, [0; 3]); BLOCK]);
     let scalars: Vec<Vec<f64>> = scalars.collect();
     let [planes, rows, _] = own.extents();

@@ -22,7 +22,7 @@ pub struct Builder {
     of: BuilderKind,
 }
 
-/// Of what.
+/// What is built: a simulation of a stencil, or of a system.
 enum BuilderKind {
     Sum(Box<sums::Builder>, Option<Error>),
     System(Box<SystemChoices>),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::batch::BatchSeat;
 use crate::check::{self, ComparedPoints};
 use crate::checked::System;
-use crate::growth::{self, Outset};
+use crate::growth::{self, InitialValues};
 use crate::plan::{self, ChosenPlan, Request};
 use crate::receivers::ValueIndex;
 use crate::session::{Jumps, StepSession};
@@ -44,7 +44,7 @@ pub use state::{StepRecords, SystemState};
 /// Work between two looks at whether all values are finite.
 const FINITE: Duration = Duration::from_secs(1);
 
-/// What a system is to be computed on.
+/// The engine and the options that a system is computed with.
 #[derive(Clone)]
 pub struct ComputeOptions {
     /// The engine.
@@ -102,7 +102,7 @@ pub struct SystemSimulation {
     /// Of which receiver each value is.
     received: ValueIndex,
     /// What it began with.
-    outset: Outset,
+    outset: InitialValues,
     /// By how much values had grown after so many steps.
     grown: (usize, Vec<FieldGrowth>),
     /// The growth that was foreseen.
@@ -178,7 +178,7 @@ impl SystemSimulation {
         system: &System,
         &ComputeOptions { engine, steps, family, ref sharing, ref seat, .. }: &ComputeOptions,
         beginning: &dyn Fn() -> Result<StartValues, Error>,
-        (on_device, outset): (&[DeviceArrayStart], &OnceCell<Outset>),
+        (on_device, outset): (&[DeviceArrayStart], &OnceCell<InitialValues>),
     ) -> Result<Self, Error> {
         // Whoever says how long jumps are asks for them.
         let jumps = system.jump != Depth::Auto;
@@ -210,7 +210,7 @@ impl SystemSimulation {
         let is_launched = chosen.way.launch.is_some() && engine != EngineRequest::Emulate;
         if is_launched && !on_device.is_empty() {
             let values = StartValues::beside_device(system)?;
-            let beside = Outset::of_unknown(&values);
+            let beside = InitialValues::of_unknown(&values);
             let counted = system.with_sources_that_count(&values);
             let begun = chosen.open(counted, values).and_then(|mut session| {
                 Ok(on_device::take(&mut *session, on_device)?.then_some(session))
@@ -264,7 +264,7 @@ impl SystemSimulation {
             rows_of: String::new(),
             told: None,
             received: ValueIndex::default(),
-            outset: Outset::default(),
+            outset: InitialValues::default(),
             grown: (0, Vec::new()),
             foreseen: None,
             timed: Time::Off,
@@ -279,7 +279,7 @@ impl SystemSimulation {
         };
         let places = simulation.places().into_iter().enumerate();
         simulation.received = places.map(|(number, place)| (place, number)).collect();
-        simulation.keep_time()?;
+        simulation.update_clock()?;
         simulation.record()?;
         Ok(simulation)
     }
@@ -292,8 +292,8 @@ impl SystemSimulation {
 
     /// The growth that so many more steps make large, as far as the equations are linear and say it. Its report says so,
     /// too.
-    pub fn foresee_growth(&mut self, steps: usize) -> Option<WaveGrowth> {
-        self.foreseen = growth::foresee(&self.system, &self.outset, self.done, steps);
+    pub fn predict_growth(&mut self, steps: usize) -> Option<WaveGrowth> {
+        self.foreseen = growth::predict(&self.system, &self.outset, self.done, steps);
         self.foreseen.clone()
     }
 
@@ -375,7 +375,7 @@ impl SystemSimulation {
     /// Takes one time step, and compares it.
     fn compare(&mut self, points: ComparedPoints) -> Result<Comparison, Error> {
         loop {
-            self.keep_time()?;
+            self.update_clock()?;
             let check = check::step(&self.system, &mut *self.session, self.done, points)?;
             self.done += 1;
             let noted = [self.records.len(), self.rows.len()];
@@ -384,7 +384,7 @@ impl SystemSimulation {
             if !check.holds() {
                 return Err(check.into());
             }
-            if self.settle(noted)? {
+            if self.accept_step(noted)? {
                 self.untimed += 1;
                 return Ok(check);
             }
@@ -487,11 +487,11 @@ impl SystemSimulation {
     pub fn advance(&mut self, steps: usize) -> Result<Duration, Error> {
         let (mut left, mut time) = (steps, Duration::ZERO);
         while left > 0 && !self.system.is_over(self.done) {
-            let steps = left.min(self.keep_time()?);
+            let steps = left.min(self.update_clock()?);
             let noted = [self.records.len(), self.rows.len()];
             let (clock, first) = (self.system.clock, self.done);
             time += self.advance_evenly(steps)?;
-            if self.settle(noted)? {
+            if self.accept_step(noted)? {
                 left -= steps;
                 if let Some(paces) = &mut self.paces {
                     let steps = first..self.done;
@@ -499,7 +499,7 @@ impl SystemSimulation {
                 }
             }
             // The last steps before an end in time are for who looks at them.
-            let until = self.keep_time_unless_over()?;
+            let until = self.update_clock_unless_over()?;
             if self.system.is_over(until) {
                 break;
             }
@@ -544,7 +544,7 @@ impl Stepping for Steps<'_> {
     }
 
     fn compare(&mut self, last: usize, may_end: Option<usize>) -> Result<Option<usize>, Error> {
-        self.simulation.keep_time()?;
+        self.simulation.update_clock()?;
         let Self { simulation, compared } = self;
         let done = simulation.done;
         // The last step before a look after which it may end; a jump is not taken apart for it.
@@ -571,10 +571,10 @@ impl Stepping for Steps<'_> {
 /// What a system begins with, of which is noted what says how it grows.
 fn noted(
     system: &System,
-    outset: &OnceCell<Outset>,
+    outset: &OnceCell<InitialValues>,
     beginning: &dyn Fn() -> Result<StartValues, Error>,
 ) -> Result<StartValues, Error> {
     let beginning = beginning()?;
-    outset.get_or_init(|| Outset::of(system, &beginning));
+    outset.get_or_init(|| InitialValues::of(system, &beginning));
     Ok(beginning)
 }

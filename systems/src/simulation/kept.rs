@@ -80,7 +80,7 @@ impl Simulation {
             let files = files.collect::<Result<Vec<_>, _>>()?;
             let staged = files
                 .iter()
-                .map(|(target, output)| recording.stage_standing(target, output, step, snapshot));
+                .map(|(target, output)| recording.stage_snapshot(target, output, step, snapshot));
             // All of them beside their places, before any is there.
             let staged = staged.collect::<Result<Vec<_>, _>>()?;
             staged.into_iter().try_for_each(Staged::publish)?;

@@ -10,7 +10,7 @@ use super::{Form, Simulation, SystemState};
 use crate::checked::System;
 use compute::device::{DeviceArray, DeviceGrid};
 use problem::observe::ArrayName;
-use problem::{Clock, Error, Grid, Holder};
+use problem::{Clock, Error, Grid, ValueLocation};
 
 impl Simulation {
     /// Gives a field other values, from which the next steps go on, rounded to its element type. What it was in earlier steps, as
@@ -56,7 +56,7 @@ impl Simulation {
             return Err(Error::Extents { shape, found });
         }
         let values = values.stored_as(dtype)?;
-        values.check_finite(Holder::InputAs(dtype))?;
+        values.check_finite(ValueLocation::InputAs(dtype))?;
         self.check_alone()?;
         self.put_level(name, level, values)
     }
@@ -260,7 +260,7 @@ impl Simulation {
     /// When the next steps are, of a system that is computed as a sum, where their number does not say it.
     pub(super) fn clock_of_a_sum(&self) -> Option<Clock> {
         let (Form::Sum(_), Some(choices)) = (&self.form, &self.choices) else { return None };
-        choices.system.tells_time().then_some(choices.system.clock)
+        choices.system.has_variable_steps().then_some(choices.system.clock)
     }
 
     /// The system, if it is one.

@@ -25,7 +25,7 @@ fn simulation() -> SystemSimulation {
 fn grown() -> Option<WaveGrowth> {
     let description = Description::new(&[9]).field(FieldText::new("u", "1", "2*u"));
     let system = System::new(&description, Path::new("")).unwrap();
-    let growth = SystemSimulation::new(&system).unwrap().foresee_growth(200);
+    let growth = SystemSimulation::new(&system).unwrap().predict_growth(200);
     assert!(growth.as_ref().is_some_and(|growth| growth.overflow.is_some()));
     growth
 }

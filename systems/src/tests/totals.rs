@@ -100,7 +100,7 @@ fn by_definition(simulation: &mut SystemSimulation, known: &[f64]) -> Vec<(f64, 
     let (system, step) = (simulation.system().clone(), simulation.steps());
     let [nz, ny, nx] = system.shape.extents();
     let values = simulation.session().values(None).unwrap();
-    let evaluator = Evaluator::new(&system, PlainF64, &*values, step as f64).knowing(known);
+    let evaluator = Evaluator::new(&system, PlainF64, &*values, step as f64).with_totals(known);
     let of = |fold: Fold, node: &Node| {
         let points = (0..nz * ny * nx).map(|index| {
             let place = [index / (ny * nx), index / nx % ny, index % nx].map(|at| at as isize);
@@ -367,7 +367,7 @@ fn a_total_limits_growth() {
     let system = System::new(&description, Path::new("")).unwrap();
     let mut simulation = SystemSimulation::new(&system).unwrap();
     // The total of later steps is unknown, so no growth is foreseen.
-    assert!(simulation.foresee_growth(100).is_none());
+    assert!(simulation.predict_growth(100).is_none());
     let mut u: Vec<f64> = (0..10).map(|x| 0.1 + 0.01 * f64::from(x)).collect();
     for _ in 0..200 {
         let mean = u.iter().sum::<f64>() / 10.0;

@@ -13,9 +13,9 @@ use stencil::engine::EngineRequest;
 use stencil::families::find;
 use stencil::plan::choose;
 use stencil::{Boundary, Depth, Dtype, Grid, Job};
+use tests::computations::{random_boundary, random_shape, random_stencil};
 use tests::families::{Case, cases_of};
 use tests::suite::TestCase as _;
-use tests::whole::{random_boundary, random_shape, random_stencil};
 use transform::{Stencil, catalogue};
 
 /// For each kernel, the case with the fewest points.

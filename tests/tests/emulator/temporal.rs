@@ -15,9 +15,9 @@ use stencil::families::{Fields, Pass as _, Unit};
 use stencil::problem::region::Region;
 use stencil::run::{Request, run};
 use stencil::{Depth, Dtype, Error, Grid, Job, Shape};
+use tests::computations::random_boundary;
 use tests::draw;
 use tests::tier::one_in;
-use tests::whole::random_boundary;
 use transform::catalogue;
 
 /// A launch: stencil, type, grid and steps.

@@ -3,7 +3,7 @@
 
 use stencil::check::verify;
 use stencil::engine::SumSession;
-use stencil::{Grid, Holder, Job};
+use stencil::{Grid, Job, ValueLocation};
 
 mod draw;
 mod emulated;
@@ -15,7 +15,7 @@ fn agree(session: &mut dyn SumSession, job: &Job, seed: u64) -> f64 {
     session.load(&input).unwrap();
     session.advance(job.steps).unwrap();
     let output = session.store().unwrap();
-    output.check_finite(Holder::Result).unwrap();
+    output.check_finite(ValueLocation::Result).unwrap();
     let how = (session.arithmetic(), session.jumped());
     let comparison = verify::whole(job, how, &input, &output).unwrap();
     assert!(comparison.holds(), "{job:?}: {comparison:?} {:?}", session.jump());

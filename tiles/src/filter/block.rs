@@ -7,7 +7,7 @@ use prefetch_index::prefetch_index;
 use super::axis::Axis;
 use super::number::SumType;
 use super::sums::NeighbourSums;
-use super::values::{Value, as_same, as_same_mut};
+use super::values::{Value, reinterpret, reinterpret_mut};
 use crate::at_level;
 use crate::padded::CACHE_LINE;
 use crate::storage::ROWS;
@@ -35,7 +35,7 @@ pub trait FactorRows<C>: Sync {
 impl<C: SumType, I: Value> FactorRows<C> for &[I] {
     fn read(&self, at: usize, to: &mut [C], level: Level) {
         let from = &self[at..at + to.len()];
-        match as_same::<I, C>(from) {
+        match reinterpret::<I, C>(from) {
             Some(from) => to.copy_from_slice(from),
             None => at_level!(level, _simd => {
                 for (to, from) in to.iter_mut().zip(from) {
@@ -54,7 +54,7 @@ impl<C: SumType, I: Value> FactorRows<C> for &[I] {
     }
 
     fn plain(&self) -> Option<&[C]> {
-        as_same(self)
+        reinterpret(self)
     }
 }
 
@@ -105,7 +105,7 @@ impl<C: SumType> Shaped<C> {
     }
 }
 
-/// All stages.
+/// All stages of a filter, one after the other.
 pub struct StageChain<C: SumType> {
     pub extents: [usize; 3],
     pub axes: [Axis; 3],
@@ -354,5 +354,5 @@ impl<C: SumType> StageChain<C> {
 
 /// The rows of a block of the output, if they have the type of the sums.
 fn same_rows<'a, C: Value, O: Value>(rows: &'a mut [&mut [O]]) -> Option<Vec<&'a mut [C]>> {
-    rows.iter_mut().map(|row| as_same_mut::<O, C>(row)).collect()
+    rows.iter_mut().map(|row| reinterpret_mut::<O, C>(row)).collect()
 }

@@ -33,9 +33,9 @@ use self::block::{FactorRows, Scratch, Shaped, StageChain};
 use self::fourier::{Blocks, Transformed};
 use self::number::{Float, SumType};
 use self::precision::{Precision, SumOrder};
-use self::stage::Moved;
+use self::stage::CentredStage;
 use self::sums::NeighbourSums;
-use self::values::{as_same, as_same_mut};
+use self::values::{reinterpret, reinterpret_mut};
 
 /// A neighbour, by its offset along z, y and x, and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,7 +106,8 @@ impl Filter {
         }
         match Precision::of::<I, O>(self) {
             Precision::Short => {
-                let (input, output) = (as_same::<I, u8>(input), as_same_mut::<O, u8>(output));
+                let (input, output) =
+                    (reinterpret::<I, u8>(input), reinterpret_mut::<O, u8>(output));
                 let (input, output) = input.zip(output).expect("both are bytes");
                 self.run_in::<u16, u8, u8>(input, output, |stage, _| Box::new(stage.mean()));
             }
@@ -135,7 +136,7 @@ impl Filter {
         if *order != SumOrder::Any || O::LARGEST.is_some() || stage.is_mean() {
             return None;
         }
-        let stage = Moved::new(stage, self.step, false);
+        let stage = CentredStage::new(stage, self.step, false);
         let [arrays, extents @ ..] = self.extents;
         fourier::blocks::<C>(&stage, extents, arrays)
     }
@@ -145,7 +146,7 @@ impl Filter {
         &self,
         input: &[I],
         output: &mut [O],
-        sums: impl Fn(&Moved, usize) -> Box<dyn NeighbourSums<C>>,
+        sums: impl Fn(&CentredStage, usize) -> Box<dyn NeighbourSums<C>>,
     ) {
         let chain = self.chain(sums, O::LARGEST.is_some());
         let tile = tile::tile(chain.extents, chain.reach, size_of::<C>(), self.taps());
@@ -184,12 +185,12 @@ impl Filter {
 
     fn chain<C: SumType>(
         &self,
-        sums: impl Fn(&Moved, usize) -> Box<dyn NeighbourSums<C>>,
+        sums: impl Fn(&CentredStage, usize) -> Box<dyn NeighbourSums<C>>,
         is_whole: bool,
     ) -> StageChain<C> {
         let [_, extents @ ..] = self.extents;
         let shaped = |(number, stage): (usize, &Stage)| {
-            let stage = Moved::new(stage, self.step, is_whole);
+            let stage = CentredStage::new(stage, self.step, is_whole);
             let divisor = (stage.divisor != 1.0).then(|| C::divisor(stage.divisor));
             Shaped { sum: sums(&stage, number), reach: stage.reach, shift: stage.shift, divisor }
         };

@@ -17,7 +17,7 @@ pub trait SumType: Value + PartialEq + Add<Output = Self> {
     fn divide(values: &mut [Self], by: &Self::Divisor);
 }
 
-/// One that has fractions.
+/// A type of sums that has fractions.
 pub trait Float: SumType + Storage<Sum = Self> + PartialOrd {
     /// What a result is rounded by at most, as a part of it.
     const UNIT: f64;

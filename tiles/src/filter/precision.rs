@@ -107,7 +107,7 @@ fn is_signed<V: Value>() -> bool {
     V::cut(-1.0).widen() < 0.0
 }
 
-/// Numbers between two.
+/// The numbers from one to another.
 #[derive(Clone, Copy)]
 struct Range {
     low: f64,

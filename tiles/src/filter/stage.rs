@@ -15,7 +15,7 @@ use crate::window::Window;
 const FEW: usize = 8;
 
 /// A stage whose offsets are moved so that they reach equally far to both sides.
-pub struct Moved {
+pub struct CentredStage {
     pub terms: Vec<Term>,
     pub is_line: bool,
     pub reach: [usize; 3],
@@ -26,7 +26,7 @@ pub struct Moved {
     is_long: bool,
 }
 
-impl Moved {
+impl CentredStage {
     /// Of offsets along x in units of `step`. Where results are no whole numbers, weights are divided, not sums; but those of long means.
     pub fn new(stage: &Stage, step: usize, is_whole: bool) -> Self {
         let mut terms = stage.terms.clone();

@@ -170,11 +170,11 @@ impl Value for f64 {
 }
 
 /// The values as those of another type, if they are of that.
-pub fn as_same<A: Pod, B: Pod>(values: &[A]) -> Option<&[B]> {
+pub fn reinterpret<A: Pod, B: Pod>(values: &[A]) -> Option<&[B]> {
     (TypeId::of::<A>() == TypeId::of::<B>()).then(|| bytemuck::cast_slice(values))
 }
 
 /// The values as those of another type, if they are of that.
-pub fn as_same_mut<A: Pod, B: Pod>(values: &mut [A]) -> Option<&mut [B]> {
+pub fn reinterpret_mut<A: Pod, B: Pod>(values: &mut [A]) -> Option<&mut [B]> {
     (TypeId::of::<A>() == TypeId::of::<B>()).then(|| bytemuck::cast_slice_mut(values))
 }

@@ -2,7 +2,7 @@
 //! What arithmetic on f32 may be instead of what Rust says it is: options that nvcc has, carried out in the PTX, because
 //! rustc has no flags for them. Inline assembly says itself what it wants and stays as it is.
 
-/// Which liberties are taken.
+/// The liberties that the compiler may take with arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arithmetic {
     /// f32 below the normal range are 0.

@@ -4,7 +4,7 @@
 use crate::clock::Space;
 use crate::fault::{FaultKind, MemoryBytes};
 use crate::shadow::Shadow;
-use crate::touched::Touched;
+use crate::touched::AccessRecord;
 use std::alloc::{self, Layout};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub struct Allocation {
     /// Made by the first access of a launch.
     pub shadow: Option<Shadow>,
     /// What the launch before has accessed, if it did and may not have ended.
-    pub before: Option<Touched>,
+    pub before: Option<AccessRecord>,
 }
 
 #[derive(Debug)]
@@ -132,9 +132,9 @@ impl Allocation {
     }
 
     /// The offset of a byte before or after the buffer that something has written.
-    pub fn trampled(&self) -> Option<i64> {
+    pub fn damaged_guard(&self) -> Option<i64> {
         let Bytes::All { bytes, .. } = &self.bytes else { return None };
-        bytes.trampled()
+        bytes.damaged_guard()
     }
 
     pub fn copy_out(&self, offset: usize, to: &mut [u8]) {
@@ -210,7 +210,7 @@ impl Guarded {
     }
 
     /// Which of them has been written.
-    fn trampled(&self) -> Option<i64> {
+    fn damaged_guard(&self) -> Option<i64> {
         // SAFETY: within the guards.
         let is_written =
             |&(at, byte): &(isize, u8)| unsafe { self.start.offset(at).read() } != byte;

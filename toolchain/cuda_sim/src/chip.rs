@@ -23,13 +23,13 @@ impl OnChip for Chip {
 
     fn with<T>(self, run: impl FnOnce() -> T) -> T {
         /// Also when `run` panics.
-        struct Restore(Chip);
-        impl Drop for Restore {
+        struct ChipGuard(Chip);
+        impl Drop for ChipGuard {
             fn drop(&mut self) {
                 CURRENT.set(self.0);
             }
         }
-        let _restore = Restore(CURRENT.replace(self));
+        let _restore = ChipGuard(CURRENT.replace(self));
         run()
     }
 }

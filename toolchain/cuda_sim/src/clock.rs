@@ -78,7 +78,7 @@ pub(crate) fn forget<At: Copy + Ord, Of>(words: &mut BTreeMap<At, Of>, stored: R
 }
 
 /// Adds what `other` knows.
-pub fn learn(known: &mut Knowledge, other: &Knowledge) {
+pub fn merge(known: &mut Knowledge, other: &Knowledge) {
     let covers = |one: &Knowledge, other: &Knowledge| {
         other.iter().all(|(block, epochs)| {
             one.get(block).is_some_and(|mine| Rc::ptr_eq(mine, epochs) || mine.covers(epochs))
@@ -126,13 +126,13 @@ impl Clock {
         if let Some(own) = knowledge.get(&block) {
             self.own.join(own);
         }
-        learn(self.others.get_or_insert_default(), knowledge);
+        merge(self.others.get_or_insert_default(), knowledge);
     }
 
     /// Notes a proxy fence by an agent of `block`: all that it knows is now fenced.
     pub fn fence(&mut self, block: u32, space: Space) {
         let known = self.knowledge(block);
-        learn(self.fenced[space as usize].get_or_insert_default(), &known);
+        merge(self.fenced[space as usize].get_or_insert_default(), &known);
     }
 
     /// The last epoch of an agent that a proxy fence came after.
@@ -187,7 +187,7 @@ fn learn_if_any(mine: &mut Option<Knowledge>, theirs: &Option<Knowledge>) {
     match (mine, theirs) {
         (_, None) => {}
         (mine @ None, theirs) => mine.clone_from(theirs),
-        (Some(mine), Some(theirs)) => learn(mine, theirs),
+        (Some(mine), Some(theirs)) => merge(mine, theirs),
     }
 }
 

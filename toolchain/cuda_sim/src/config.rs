@@ -69,7 +69,7 @@ impl LaunchConfig {
 /// The steps of a thread unless a launch says otherwise.
 const STEPS: u64 = 1 << 22;
 
-/// What a launch did.
+/// Counts of what a launch did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// How often a warp executed each collective, by name, such as `warp::sync`.

@@ -2,7 +2,7 @@
 //! Counters in global memory, by which blocks wait for each other. A wait acquires what the first
 //! additions released that it could have gone on after, however many more there have been.
 
-use crate::clock::{Knowledge, learn};
+use crate::clock::{Knowledge, merge};
 
 /// A counter since the launch began.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Counter {
 
     pub fn add(&mut self, value: u32, mut knowledge: Knowledge) -> u32 {
         if let Some((_, before)) = self.additions.last() {
-            learn(&mut knowledge, before);
+            merge(&mut knowledge, before);
         }
         let sum = self.value().wrapping_add(value);
         self.additions.push((sum, knowledge));

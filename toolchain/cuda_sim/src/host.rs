@@ -70,8 +70,8 @@ impl Memory {
     }
 
     /// The first buffer that something has written beyond.
-    pub(crate) fn trampled(&self) -> Option<FaultKind> {
-        let found = self.allocations.values().find_map(|it| Some((it, it.trampled()?)));
+    pub(crate) fn damaged_guards(&self) -> Option<FaultKind> {
+        let found = self.allocations.values().find_map(|it| Some((it, it.damaged_guard()?)));
         let (allocation, offset) = found?;
         let place = MemoryBytes::Global { buffer: allocation.name.clone(), offset };
         Some(FaultKind::Trampled { place, size: allocation.len })

@@ -41,15 +41,15 @@ impl<'a> Running<'a> {
     /// Makes this the running block while `run` runs.
     pub fn enter<T>(&self, run: impl FnOnce() -> T) -> T {
         /// Leaves also when `run` panics.
-        struct Leave;
-        impl Drop for Leave {
+        struct LeaveGuard;
+        impl Drop for LeaveGuard {
             fn drop(&mut self) {
                 RUNNING.set(ptr::null());
             }
         }
         assert!(RUNNING.get().is_null(), "a kernel cannot launch another one");
         RUNNING.set(ptr::from_ref(self).cast());
-        let _leave = Leave;
+        let _leave = LeaveGuard;
         run()
     }
 

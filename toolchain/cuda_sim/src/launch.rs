@@ -28,13 +28,13 @@ thread_local!(static ONLY: Cell<Option<(u32, u32)>> = const { Cell::new(None) })
 /// others are left out, as if they had nothing to do.
 pub fn only_blocks<T>(range: Range<u32>, run: impl FnOnce() -> T) -> T {
     /// Also when `run` panics.
-    struct Restore(Option<(u32, u32)>);
-    impl Drop for Restore {
+    struct LaunchGuard(Option<(u32, u32)>);
+    impl Drop for LaunchGuard {
         fn drop(&mut self) {
             ONLY.set(self.0);
         }
     }
-    let _restore = Restore(ONLY.replace(Some((range.start, range.end))));
+    let _restore = LaunchGuard(ONLY.replace(Some((range.start, range.end))));
     run()
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn launch_with(
     if let Some(suspect) = memory.suspect.take() {
         return Err(suspect);
     }
-    if let Some(kind) = memory.trampled() {
+    if let Some(kind) = memory.damaged_guards() {
         let site = Site { block: 0, warp: 0, lane: 0, location: SourceLine::present() };
         return Err(Fault { kernel: name.into(), site, kind });
     }

@@ -86,7 +86,7 @@ pub use launch::{launch, only_blocks};
 pub use limits::{enter, resident_blocks};
 pub use memory::Memory;
 pub use product_fault::ProductFault;
-pub use ptx::{Misread, Module};
+pub use ptx::{Module, ParseError};
 pub use refusal::Refusal;
 pub use shared::static_shared;
 pub use site::Site;

@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// Warps of a warpgroup.
 pub(crate) const WARPS: usize = 4;
 
-/// Where A comes from.
+/// The place of operand A of a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OperandA {
     /// Shared memory.
@@ -42,7 +42,7 @@ impl LaneOperand {
     }
 }
 
-/// One product.
+/// A product of a warpgroup.
 pub(crate) struct WarpgroupProduct {
     pub mma: WarpgroupMma,
     /// Of the lanes of the warps that have issued it, until it is executed.

@@ -14,7 +14,7 @@ use crate::site::Site;
 use crate::source::SourceLine;
 use cuda_kernel::{AnyCall, Entry, Kernel};
 use machine::Lane;
-pub use ptx_sim::Misread;
+pub use ptx_sim::ParseError;
 use ptx_sim::Thread;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,7 +50,7 @@ impl Module {
     ///
     /// # Errors
     /// What is not PTX. An instruction that is not known is reported by the launch that comes to it.
-    pub fn read(ptx: &str) -> Result<Self, Misread> {
+    pub fn read(ptx: &str) -> Result<Self, ParseError> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let program = ptx_sim::Module::read(ptx)?;
         let source = |number: u32| {

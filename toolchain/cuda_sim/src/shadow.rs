@@ -4,7 +4,7 @@
 use crate::clock::{Agent, Clock, Space};
 use crate::fault::{Access, FaultKind, MemoryBytes};
 use crate::site::Site;
-use crate::touched::{Mark, Touched, granules};
+use crate::touched::{AccessRecord, Mark, granules};
 use ptx_sim::Scope;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -325,12 +325,13 @@ impl Shadow {
     }
 
     /// What was accessed, whoever did it.
-    pub fn touched(&self) -> Touched {
+    pub fn touched(&self) -> AccessRecord {
         let mut touched = match &self.cells {
-            Cells::All(cells) => Touched::all(self.granule, cells.iter().map(Cell::mark)),
-            Cells::Sparse(cells) => {
-                Touched::sparse(self.granule, cells.iter().map(|(&at, cell)| (at, cell.mark())))
-            }
+            Cells::All(cells) => AccessRecord::all(self.granule, cells.iter().map(Cell::mark)),
+            Cells::Sparse(cells) => AccessRecord::sparse(
+                self.granule,
+                cells.iter().map(|(&at, cell)| (at, cell.mark())),
+            ),
         };
         for at in self.atomics.keys() {
             touched.write(at * self.granule..(at + 1) * self.granule);

@@ -4,7 +4,7 @@
 //! a fence after them acquires it. Both sides have to name a scope that has both threads in it.
 
 use crate::block::Block;
-use crate::clock::learn;
+use crate::clock::merge;
 use crate::fault::{Access as Doing, FaultKind, aligned};
 use crate::released::Released;
 use crate::shadow::Event;
@@ -159,9 +159,9 @@ impl Block<'_> {
                 return;
             }
         }
-        learn(&mut thread.to_acquire.narrow, &own);
-        learn(&mut thread.to_acquire.wide, &own);
-        learn(&mut thread.to_acquire.wide, &all);
+        merge(&mut thread.to_acquire.narrow, &own);
+        merge(&mut thread.to_acquire.wide, &own);
+        merge(&mut thread.to_acquire.wide, &all);
     }
 
     /// Orders a thread's atomic write of a word.
@@ -176,8 +176,8 @@ impl Block<'_> {
         }
         if !released.narrow.is_empty() {
             let known = self.word(word);
-            learn(&mut known.to_all, &released.wide);
-            learn(known.within.entry(index).or_default(), &released.narrow);
+            merge(&mut known.to_all, &released.wide);
+            merge(known.within.entry(index).or_default(), &released.narrow);
         }
         if releases(order) {
             self.tick(thread);

@@ -15,7 +15,7 @@ pub enum Mark {
 
 /// What a launch has accessed in a memory.
 #[derive(Debug)]
-pub struct Touched {
+pub struct AccessRecord {
     /// Bytes of a mark.
     granule: usize,
     marks: Marks,
@@ -29,7 +29,7 @@ enum Marks {
     Sparse(BTreeMap<usize, Mark>),
 }
 
-impl Touched {
+impl AccessRecord {
     /// The marks of all granules.
     pub fn all(granule: usize, marks: impl Iterator<Item = Mark>) -> Self {
         Self { granule, marks: Marks::All(marks.collect()) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Labels of a function. A scope, `{ … }`, has its own, and sees those around it.
 
-use crate::variables::{Misread, misread};
+use crate::variables::{ParseError, misread};
 use std::collections::HashMap;
 
 /// What labels stand for, by scope: a place in the code, or a list of targets.
@@ -29,7 +29,7 @@ impl<T> Labels<T> {
     }
 
     /// Adds one to the innermost scope.
-    pub fn insert(&mut self, label: &str, value: T) -> Result<(), Misread> {
+    pub fn insert(&mut self, label: &str, value: T) -> Result<(), ParseError> {
         match self.scopes[self.inner].1.insert(label.to_owned(), value) {
             None => Ok(()),
             Some(_) => Err(misread(&format!("{label}: (a second label of this name)"))),
@@ -42,7 +42,7 @@ impl<T> Labels<T> {
     }
 
     /// What a label is that is named in a scope.
-    pub fn find(&self, mut scope: usize, label: &str) -> Result<&T, Misread> {
+    pub fn find(&self, mut scope: usize, label: &str) -> Result<&T, ParseError> {
         loop {
             let (around, own) = &self.scopes[scope];
             match own.get(label) {

@@ -55,7 +55,7 @@ pub use memory::Memory;
 pub use module::{Access, MemoryOrder, Module, Scope, Slot, Space, Special, Variable};
 pub use program::Program;
 pub use thread::{LOCAL, SHARED, Thread, space_of};
-pub use variables::Misread;
+pub use variables::ParseError;
 
 /// The first mistake of a kernel, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use crate::lines::SourceLine;
 use crate::types::PtxType;
 use std::collections::HashMap;
 
-/// PTX, read.
+/// PTX that was read.
 #[derive(Debug, Default)]
 pub struct Module {
     pub(crate) functions: Vec<Function>,
@@ -80,7 +80,7 @@ pub struct Slot {
     pub bytes: usize,
 }
 
-/// A function.
+/// A function of a module.
 #[derive(Debug, Default)]
 pub struct Function {
     pub name: String,
@@ -97,7 +97,7 @@ pub struct Function {
     pub texts: Vec<Box<str>>,
 }
 
-/// An instruction.
+/// An instruction of a function.
 #[derive(Debug)]
 pub struct Instruction {
     /// The predicate, and what it must be.
@@ -161,7 +161,7 @@ pub enum Space {
     Constant,
 }
 
-/// What an access orders.
+/// The order that an access to memory keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryOrder {
     /// Nothing: an ordinary access.

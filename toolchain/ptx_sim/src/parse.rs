@@ -8,7 +8,7 @@ use crate::module::{Function, Instruction, Module, Op, Slot, Variable};
 use crate::operands::{Names, Operand};
 use crate::scan::{Item, Piece, items, pieces, without_comments};
 use crate::types::PtxType;
-use crate::variables::{Misread, after, element, list, misread, variable};
+use crate::variables::{ParseError, after, element, list, misread, variable};
 use std::collections::HashMap;
 
 type Numbers = HashMap<String, usize>;
@@ -18,7 +18,7 @@ impl Module {
     ///
     /// # Errors
     /// What is no PTX. Instructions that are not known are found when they are executed.
-    pub fn read(text: &str) -> Result<Self, Misread> {
+    pub fn read(text: &str) -> Result<Self, ParseError> {
         let text = without_comments(text);
         let all = items(&text);
         let mut module = Self::default();
@@ -55,7 +55,7 @@ impl Module {
     }
 
     /// Adds a variable; of functions nothing.
-    fn declare(&mut self, text: &str) -> Result<(), Misread> {
+    fn declare(&mut self, text: &str) -> Result<(), ParseError> {
         let Some((variable, is_shared)) = variable(text)? else { return Ok(()) };
         let variables = if is_shared { &mut self.shared } else { &mut self.globals };
         if !variables.iter().any(|it| it.name == variable.name) {
@@ -65,7 +65,7 @@ impl Module {
     }
 
     /// Fills in the addresses that variables hold.
-    fn link_addresses(&mut self, items: &[Item<'_>]) -> Result<(), Misread> {
+    fn link_addresses(&mut self, items: &[Item<'_>]) -> Result<(), ParseError> {
         let numbers = numbers(&self.globals);
         for item in items {
             let Item::Declaration(text) = item else { continue };
@@ -91,7 +91,7 @@ fn numbers(variables: &[Variable]) -> Numbers {
 }
 
 /// The name of a function, after what it returns.
-fn name_of(head: &str) -> Result<&str, Misread> {
+fn name_of(head: &str) -> Result<&str, ParseError> {
     let at = head.find(".entry").map(|at| at + 6).or(head.find(".func").map(|at| at + 5));
     let rest = head[at.ok_or_else(|| misread(head))?..].trim_start();
     let rest = match rest.starts_with('(') {
@@ -111,7 +111,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(module: &'a Module, head: &'a str) -> Result<Self, Misread> {
+    fn new(module: &'a Module, head: &'a str) -> Result<Self, ParseError> {
         let is_entry = head.contains(".entry");
         let function =
             Function { name: name_of(head)?.to_owned(), is_entry, ..Function::default() };
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         body: &str,
         inlined: &[Inlined],
         lines: &mut HashMap<SourceLine, u32>,
-    ) -> Result<Function, Misread> {
+    ) -> Result<Function, ParseError> {
         let (globals, shared) =
             (std::mem::take(&mut self.globals), std::mem::take(&mut self.shared));
         let mut names =
@@ -192,10 +192,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Declares what the function takes and returns.
-    fn parameters(&mut self, names: &mut Names<'_>) -> Result<(), Misread> {
+    fn parameters(&mut self, names: &mut Names<'_>) -> Result<(), ParseError> {
         let at = self.head.find(&self.function.name).expect("found before");
         let (before, rest) = self.head.split_at(at);
-        let take = |text: &str, names: &mut Names<'_>| -> Result<Vec<Slot>, Misread> {
+        let take = |text: &str, names: &mut Names<'_>| -> Result<Vec<Slot>, ParseError> {
             let Some((_, inner)) = text.split_once('(') else { return Ok(Vec::new()) };
             let inner = inner.split(')').next().unwrap_or(inner);
             let each = inner.split(',').map(str::trim).filter(|it| !it.is_empty());
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         &mut self,
         names: &mut Names<'_>,
         text: &str,
-    ) -> Result<Option<String>, Misread> {
+    ) -> Result<Option<String>, ParseError> {
         let (guard, rest) = match text.strip_prefix('@') {
             None => (None, text),
             Some(rest) => {
@@ -318,7 +318,7 @@ fn is_library(path: &str) -> bool {
     libraries.iter().any(|folder| path.contains(folder))
 }
 
-fn parameter(names: &mut Names<'_>, text: &str) -> Result<Slot, Misread> {
+fn parameter(names: &mut Names<'_>, text: &str) -> Result<Slot, ParseError> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let ty = words.iter().find_map(|word| PtxType::of(word.strip_prefix('.')?));
     let size = ty.ok_or_else(|| misread(text))?.bytes();
@@ -336,7 +336,7 @@ fn parameter(names: &mut Names<'_>, text: &str) -> Result<Slot, Misread> {
 }
 
 /// Declares registers, parameters of calls and local memory.
-fn directive(names: &mut Names<'_>, text: &str) -> Result<(), Misread> {
+fn directive(names: &mut Names<'_>, text: &str) -> Result<(), ParseError> {
     let kind = text.split_whitespace().next().unwrap_or(text);
     match kind {
         ".reg" => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Types of values in registers, whose lowest bits hold them.
 
-/// What bits mean.
+/// The meaning of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeKind {
     /// Whole numbers from 0.
@@ -18,7 +18,7 @@ pub enum TypeKind {
     Predicate,
 }
 
-/// A type.
+/// A type of PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PtxType {
     /// What the bits mean.

@@ -8,11 +8,11 @@ use crate::types::PtxType;
 /// Why a text is not read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this PTX is not understood: `{0}`")]
-pub struct Misread(pub String);
+pub struct ParseError(pub String);
 
 /// The error for a text, of which the beginning is told.
-pub fn misread(text: &str) -> Misread {
-    Misread(text.chars().take(100).collect())
+pub fn misread(text: &str) -> ParseError {
+    ParseError(text.chars().take(100).collect())
 }
 
 /// The values of a list.
@@ -26,7 +26,7 @@ pub fn element(head: &str) -> Option<PtxType> {
 }
 
 /// A variable, and whether it is in shared memory.
-pub fn variable(text: &str) -> Result<Option<(Variable, bool)>, Misread> {
+pub fn variable(text: &str) -> Result<Option<(Variable, bool)>, ParseError> {
     let (head, values) = text.split_once('=').map_or((text, None), |(a, b)| (a, Some(b)));
     let words: Vec<&str> = head.split_whitespace().collect();
     let has = |word: &str| words.contains(&word);

@@ -12,7 +12,7 @@ pub struct Class {
     pub(super) declared: &'static str,
 }
 
-/// What a register holds.
+/// The kind of values that a register holds.
 pub trait RegisterKind: Copy {
     /// Its declaration.
     const CLASS: Class;
@@ -129,7 +129,7 @@ impl<K: RegisterKind> Display for Register<K> {
     }
 }
 
-/// What an instruction takes.
+/// An operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operand<K>(Form<K>);
 

@@ -73,7 +73,7 @@ impl<'a, T> SharedRows<'a, T> {
     pub fn read(&self, rows: Range<usize>) -> Read<'_, T> {
         let values = self.values(&rows);
         // Those that were claimed are given back if one cannot be.
-        let mut claimed = Claimed { rows: &self.rows[rows.start..rows.start], free: read };
+        let mut claimed = ClaimedRows { rows: &self.rows[rows.start..rows.start], free: read };
         for (number, row) in self.rows[rows.clone()].iter().enumerate() {
             let readers = row.fetch_update(Ordering::Acquire, Ordering::Relaxed, |readers| {
                 (readers != WRITTEN).then(|| readers + 1)
@@ -93,7 +93,7 @@ impl<'a, T> SharedRows<'a, T> {
     /// If somebody has one of them, or there are not so many.
     pub fn write(&self, rows: Range<usize>) -> Write<'_, T> {
         let values = self.values(&rows);
-        let mut claimed = Claimed { rows: &self.rows[rows.start..rows.start], free: written };
+        let mut claimed = ClaimedRows { rows: &self.rows[rows.start..rows.start], free: written };
         for (number, row) in self.rows[rows.clone()].iter().enumerate() {
             let free = row.compare_exchange(0, WRITTEN, Ordering::Acquire, Ordering::Relaxed);
             assert!(free.is_ok(), "row {} is in use", rows.start + number);
@@ -115,12 +115,12 @@ fn written(row: &AtomicI32) {
 }
 
 /// Rows that somebody has, which are given back when this is dropped.
-struct Claimed<'a> {
+struct ClaimedRows<'a> {
     rows: &'a [AtomicI32],
     free: fn(&AtomicI32),
 }
 
-impl Drop for Claimed<'_> {
+impl Drop for ClaimedRows<'_> {
     fn drop(&mut self) {
         self.rows.iter().for_each(self.free);
     }
@@ -129,7 +129,7 @@ impl Drop for Claimed<'_> {
 /// Rows that are read.
 pub struct Read<'a, T> {
     values: &'a [T],
-    _claimed: Claimed<'a>,
+    _claimed: ClaimedRows<'a>,
 }
 
 impl<T> Deref for Read<'_, T> {
@@ -143,7 +143,7 @@ impl<T> Deref for Read<'_, T> {
 /// Rows that are written.
 pub struct Write<'a, T> {
     values: &'a mut [T],
-    _claimed: Claimed<'a>,
+    _claimed: ClaimedRows<'a>,
 }
 
 impl<T> Deref for Write<'_, T> {

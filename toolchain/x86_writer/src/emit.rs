@@ -156,12 +156,12 @@ impl<T: FloatType> Emitter<'_, T> {
             self.block(vectors, false);
             self.code.advance((vectors * VECTOR) as i32);
             self.code.jump_back(start);
-            self.code.land(done);
+            self.code.bind(done);
         }
         self.code.test_last_argument();
         let done = self.code.jump(JumpCondition::Zero);
         self.block(1, true);
-        self.code.land(done);
+        self.code.bind(done);
         KEPT.into_iter().rev().for_each(|it| self.code.pop(it));
         if self.streams {
             self.code.fence();
@@ -180,13 +180,13 @@ impl<T: FloatType> Emitter<'_, T> {
                 let base = self.address(input);
                 for line in (0..VECTORS * VECTOR).step_by(LINE) {
                     let bytes = place * size_of::<T>() + ahead + line;
-                    self.code.ask(base, bytes as i32);
+                    self.code.prefetch(base, bytes as i32);
                 }
             }
             for output in written {
                 let base = self.address(program.inputs + output);
                 for line in (0..VECTORS * VECTOR).step_by(LINE) {
-                    self.code.ask_to_write(base, (ahead + line) as i32);
+                    self.code.prefetch_for_write(base, (ahead + line) as i32);
                 }
             }
         }

@@ -54,7 +54,7 @@ pub struct Operation {
     pub code: u8,
 }
 
-/// When to jump.
+/// The condition of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum JumpCondition {
@@ -149,16 +149,16 @@ impl Code {
     }
 
     /// Asks for the line of memory at a place of the row.
-    pub fn ask(&mut self, base: General, bytes: i32) {
-        self.prefetch(0x18, base, bytes);
+    pub fn prefetch(&mut self, base: General, bytes: i32) {
+        self.prefetch_line(0x18, base, bytes);
     }
 
     /// Asks for the line of memory at a place of the row, to write there.
-    pub fn ask_to_write(&mut self, base: General, bytes: i32) {
-        self.prefetch(0x0d, base, bytes);
+    pub fn prefetch_for_write(&mut self, base: General, bytes: i32) {
+        self.prefetch_line(0x0d, base, bytes);
     }
 
-    fn prefetch(&mut self, code: u8, General(base): General, bytes: i32) {
+    fn prefetch_line(&mut self, code: u8, General(base): General, bytes: i32) {
         if base >= 8 {
             self.bytes.push(0x41);
         }
@@ -216,7 +216,7 @@ impl Code {
     }
 
     /// The place that is jumped to.
-    pub fn land(&mut self, ForwardJump(from): ForwardJump) {
+    pub fn bind(&mut self, ForwardJump(from): ForwardJump) {
         let bytes = (self.bytes.len() - from) as i32;
         self.bytes[from - 4..from].copy_from_slice(&bytes.to_le_bytes());
     }

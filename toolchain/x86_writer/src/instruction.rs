@@ -31,7 +31,7 @@ impl FloatType for f64 {
     const IS_DOUBLE: bool = true;
 }
 
-/// What an instruction takes.
+/// An operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionInput {
     /// A value of an input, so many values behind the one that has the point's number.

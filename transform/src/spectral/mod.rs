@@ -28,4 +28,4 @@ pub mod spread;
 pub use axis::{Axis, End, Lengths, Side, ends};
 pub use inverse::Inverse;
 pub use power::{LinePowers, Powers};
-pub use spread::{Fading, LeftOut, spread};
+pub use spread::{TruncationLimit, WaveDecay, spread};

@@ -15,9 +15,9 @@ use crate::symbol;
 
 /// What may be left out of a result, over the largest value of what is stepped: its logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LeftOut(f64);
+pub struct TruncationLimit(f64);
 
-impl LeftOut {
+impl TruncationLimit {
     /// Far below what transforms with this unit roundoff lose, and as far below it in a field that has faded
     /// as much as the slowest wave does: one of an angle (z, y, x), in so many steps.
     #[must_use]
@@ -37,9 +37,9 @@ impl LeftOut {
 
 /// How much waves along x fade in a step, at least: for some of them, evenly from the constant to the shortest one, the
 /// largest that the symbol is over the waves of the other axes.
-pub struct Fading(Vec<f64>);
+pub struct WaveDecay(Vec<f64>);
 
-impl Fading {
+impl WaveDecay {
     /// Of a stencil.
     #[must_use]
     pub fn of(stencil: &Stencil) -> Self {
@@ -58,7 +58,7 @@ impl Fading {
 
     /// Which part of the waves along x is left of so many steps, about: those that do not fade to less than may be left out.
     #[must_use]
-    pub fn left(&self, steps: usize, left_out: LeftOut) -> f64 {
+    pub fn left(&self, steps: usize, left_out: TruncationLimit) -> f64 {
         let largest = self.0.iter().copied().fold(0.0, f64::max).min(1.0).ln();
         // Between two samples the logarithm is taken to be straight.
         let above = |growth: f64| steps as f64 * (growth.ln() - largest) - left_out.0;
@@ -77,7 +77,12 @@ impl Fading {
 /// How far so many steps read towards the beginning and the end of an axis (0, 1, 2 for z, y, x), but for what may be
 /// left out: at most the stencil's reach times the steps.
 #[must_use]
-pub fn spread(stencil: &Stencil, axis: usize, steps: usize, left_out: LeftOut) -> [usize; 2] {
+pub fn spread(
+    stencil: &Stencil,
+    axis: usize,
+    steps: usize,
+    left_out: TruncationLimit,
+) -> [usize; 2] {
     /// Points.
     const FEW: usize = 64;
     let whole = reach(stencil, axis).map(|reach| reach.saturating_mul(steps).min(1 << 40));
@@ -154,8 +159,8 @@ mod tests {
     use super::*;
     use crate::catalogue;
 
-    fn left_out() -> LeftOut {
-        LeftOut(-70.0 * LN_2)
+    fn left_out() -> TruncationLimit {
+        TruncationLimit(-70.0 * LN_2)
     }
 
     /// `|w|` along x convolved with itself so many times, and where its middle is.
@@ -250,20 +255,20 @@ mod tests {
     #[test]
     fn of_averages_long_waves_are_left() {
         let star = catalogue::find("star2d1r").unwrap();
-        let left = |steps| Fading::of(&star).left(steps, left_out());
+        let left = |steps| WaveDecay::of(&star).left(steps, left_out());
         assert!((left(1) - 1.0).abs() < 1e-9 && left(1000) < 0.4, "{} {}", left(1), left(1000));
         // Four times the steps, half the waves.
         let halved = left(40_000) / left(10_000);
         assert!((0.4..0.6).contains(&halved), "{halved}");
         let carried = Stencil::dense("carried", &[3], &[1.0, 0.0, 0.0]).unwrap();
-        assert!((Fading::of(&carried).left(1_000_000, left_out()) - 1.0).abs() < 1e-6);
+        assert!((WaveDecay::of(&carried).left(1_000_000, left_out()) - 1.0).abs() < 1e-6);
     }
 
     #[test]
     fn a_field_that_fades_is_read_from_farther_away() {
         let heat = Stencil::dense("heat", &[3], &[0.25, 0.5, 0.25]).unwrap();
         let of = |slowest: f64| {
-            let left_out = LeftOut::below(1e-16, &heat, [0.0, 0.0, slowest], 10_000);
+            let left_out = TruncationLimit::below(1e-16, &heat, [0.0, 0.0, slowest], 10_000);
             spread(&heat, 2, 10_000, left_out)[0]
         };
         assert!(of(0.0) < of(0.1) && of(0.1) < of(1.0), "{} {} {}", of(0.0), of(0.1), of(1.0));
@@ -273,7 +278,7 @@ mod tests {
     #[test]
     fn fewer_steps_never_reach_farther() {
         let drift = Stencil::dense("drift", &[3], &[0.193, 0.503, 0.304]).unwrap();
-        let left_out = LeftOut::below(f64::EPSILON / 2.0, &drift, [0.0; 3], 104);
+        let left_out = TruncationLimit::below(f64::EPSILON / 2.0, &drift, [0.0; 3], 104);
         let far: Vec<_> = (0..=2000).map(|steps| spread(&drift, 2, steps, left_out)).collect();
         for (steps, two) in far.windows(2).enumerate() {
             assert!((0..2).all(|end| two[0][end] <= two[1][end]), "{steps}: {two:?}");

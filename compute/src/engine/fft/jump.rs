@@ -10,7 +10,7 @@ use super::rim;
 use super::source::{ConstantSource, Field, Lift};
 use super::torus::{self, Rim};
 use super::transform::{Transform, WaveFactor};
-use super::within::{ValueBounds, extremes};
+use super::value_bounds::{ValueBounds, extremes};
 use problem::boundary::Side;
 use problem::values::Element;
 use problem::{Error, Job};

@@ -28,7 +28,7 @@ pub mod solve;
 mod source;
 pub mod torus;
 pub mod transform;
-pub mod within;
+pub mod value_bounds;
 
 /// All cores of this machine.
 pub struct Fft;

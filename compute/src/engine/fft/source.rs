@@ -53,7 +53,7 @@ pub struct ConstantSource {
     pub field: Option<Field>,
 }
 
-/// A source.
+/// The source that is added in each step.
 pub enum Field {
     /// So many times the lift.
     OfLift(f64),

@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-use transform::spectral::{Axis, End, LeftOut, Side, ends, spread};
+use transform::spectral::{Axis, End, Side, TruncationLimit, ends, spread};
 
 use problem::region::Region;
 use problem::{Boundary, Job, boundary};
@@ -32,7 +32,7 @@ pub fn is_exact(job: &Job) -> bool {
 }
 
 /// What a jump of so many steps may leave out, by transforms in numbers of this unit roundoff.
-pub fn left_out(job: &Job, steps: usize, unit: f64) -> LeftOut {
+pub fn left_out(job: &Job, steps: usize, unit: f64) -> TruncationLimit {
     let extents = job.shape.extents();
     // Half a wave between two sides whose values are given, a quarter where one is; none anywhere else. A part of a grid may
     // lie between such sides: waves as long as itself fade more than those of all of it.
@@ -44,7 +44,7 @@ pub fn left_out(job: &Job, steps: usize, unit: f64) -> LeftOut {
         let given = job.boundary.sides[axis].iter().filter(|side| given(side)).count();
         given as f64 * PI / (2.0 * (extents[axis] + 1) as f64)
     });
-    LeftOut::below(unit, &job.stencil, slowest, steps)
+    TruncationLimit::below(unit, &job.stencil, slowest, steps)
 }
 
 /// How far so many steps read on each axis (z, y, x), but for what may be left out.
@@ -91,7 +91,7 @@ pub struct Slab {
     /// The axis, and the inner side.
     inner: (usize, usize),
     /// What may be left out of it.
-    left_out: LeftOut,
+    left_out: TruncationLimit,
 }
 
 impl Slab {
@@ -129,7 +129,7 @@ pub enum Rim {
 }
 
 /// The rim of a jump of a job with these axes, from whose points so much may be left out.
-pub fn rim(job: &Job, axes: &[Axis; 3], left_out: LeftOut) -> Rim {
+pub fn rim(job: &Job, axes: &[Axis; 3], left_out: TruncationLimit) -> Rim {
     let mut slabs = Vec::new();
     let high = axes.each_ref().map(|axis| axis.points as isize);
     let whole = Region { low: [0; 3], high };

@@ -13,7 +13,7 @@ use transform::spectral::{Axis, LinePowers, Powers};
 
 use super::blocks::{Blocks, WIDTH};
 
-/// By what the waves are multiplied.
+/// The factors by which waves are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaveFactor {
     /// `λ^T`.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{cpu, fft};
 use problem::{Dtype, Job};
 
-mod kept;
 mod measure;
+mod speed_cache;
 
-pub use kept::here;
+pub use speed_cache::here;
 
 /// Speeds of the cores, all of them together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -41,7 +41,7 @@ impl Cluster {
 
 /// Which node each part is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placing {
+pub struct NodePlacement {
     /// Slices of each axis (z, y, x) whose parts share a node; none where a node has parts that are no box.
     pub block: Option<[usize; 3]>,
     /// Whether nodes have the parts in the order of their ranks, as launchers fill them.
@@ -50,7 +50,7 @@ pub struct Placing {
     nodes: Vec<usize>,
 }
 
-impl Placing {
+impl NodePlacement {
     /// All that there are: in the order of the ranks, and then boxes of neighbouring parts, where these fill the grid.
     #[must_use]
     pub fn all(partition: &Partition, cluster: Cluster) -> Vec<Self> {
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn boxes_fill_nodes_with_neighbours() {
         let partition = Partition::new("64x64".parse().unwrap(), [1, 4, 4], [1; 3]).unwrap();
-        let all = Placing::all(&partition, Cluster::of_full_nodes(16, 4));
+        let all = NodePlacement::all(&partition, Cluster::of_full_nodes(16, 4));
         let blocks: Vec<_> = all.iter().map(|placing| placing.block.unwrap()).collect();
         assert_eq!(blocks, [[1, 1, 4], [1, 2, 2], [1, 4, 1]]);
         assert_eq!(all.iter().filter(|placing| placing.in_order).count(), 1);
@@ -120,7 +120,7 @@ mod tests {
             }
         }
         // Nodes of 3 fill no rows of 4.
-        let all = Placing::all(&partition, Cluster::of_full_nodes(16, 3));
+        let all = NodePlacement::all(&partition, Cluster::of_full_nodes(16, 3));
         assert_eq!((all.len(), all[0].block, all[0].in_order), (1, None, true));
     }
 }

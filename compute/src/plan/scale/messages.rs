@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a rank gets from others when its ghosts are got anew, from the geometry of its part.
 
-use super::cluster::Placing;
+use super::cluster::NodePlacement;
 use crate::ranks::Partition;
 use crate::ranks::part::RankPart;
 use transform::network::Traffic;
@@ -60,7 +60,7 @@ fn slices(partition: &Partition, part: &RankPart, axis: usize, at: usize) -> Vec
 
 /// What a rank gets, by where it comes from.
 #[must_use]
-pub fn traffic(rank: usize, messages: &[(usize, u64)], placing: &Placing) -> Traffic {
+pub fn traffic(rank: usize, messages: &[(usize, u64)], placing: &NodePlacement) -> Traffic {
     let mut traffic = Traffic::default();
     for &(with, bytes) in messages {
         if placing.together(rank, with) {
@@ -131,7 +131,7 @@ mod tests {
         let expected = [(0, edge), (1, z), (2, edge), (3, y), (5, y), (6, edge), (7, z), (8, edge)];
         assert_eq!(found, expected);
 
-        let placing = &Placing::all(&partition, Cluster::of_full_nodes(12, 3))[0];
+        let placing = &NodePlacement::all(&partition, Cluster::of_full_nodes(12, 3))[0];
         let found = traffic(4, &found, placing);
         assert_eq!((found.link_messages, found.link_bytes), (2, 2 * y));
         assert_eq!((found.fabric_messages, found.fabric_bytes), (6, 2 * z + 4 * edge));

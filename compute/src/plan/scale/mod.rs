@@ -34,7 +34,7 @@ use crate::ranks::engine::ExchangeInterval;
 use crate::ranks::halo::Transfers;
 use crate::ranks::part::RankPart;
 use crate::ranks::{Carrier, Partition};
-use cluster::Placing;
+use cluster::NodePlacement;
 use launch::SharedLaunch;
 use messages::{messages, traffic};
 use problem::boundary::Side;
@@ -259,7 +259,7 @@ impl<'a> Scale<'a> {
     ) -> Exchange {
         let bytes = whole.dtype.bytes();
         let all: Vec<_> = parts.iter().map(|part| messages(partition, part, bytes)).collect();
-        let exchanges = Placing::all(partition, cluster).into_iter().map(|placing| {
+        let exchanges = NodePlacement::all(partition, cluster).into_iter().map(|placing| {
             let ranks = all.iter().enumerate().map(|(rank, own)| traffic(rank, own, &placing));
             let seconds = |traffic: Traffic| (traffic, self.network.seconds(&traffic));
             let slowest = ranks.map(seconds).max_by(|a, b| a.1.total_cmp(&b.1));
@@ -271,9 +271,9 @@ impl<'a> Scale<'a> {
     }
 }
 
-/// Ghosts got anew.
+/// An exchange of ghosts.
 struct Exchange {
-    placing: Placing,
+    placing: NodePlacement,
     traffic: Traffic,
     /// Of the slowest rank.
     seconds: f64,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What has arrived from a rank, until it is asked for; and how large messages travel in pieces.
 
-use crate::ranks::post::MessageKind;
+use crate::ranks::messenger::MessageKind;
 use std::collections::VecDeque;
 
 /// What a message is, among all that MPI carries.

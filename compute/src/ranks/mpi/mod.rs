@@ -12,7 +12,7 @@ mod inbox;
 mod pause;
 mod peers;
 
-use super::post::{MessageKind, Messenger, check_ghosts};
+use super::messenger::{MessageKind, Messenger, check_ghosts};
 use inbox::{Inbox, MessageLabel, pieces};
 use mpi::Threading;
 use mpi::environment::{Universe, library_version};

@@ -27,7 +27,7 @@ fn machine() -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// All processes.
+/// All processes of an MPI run.
 pub struct Peers {
     own: Peer,
     all: Vec<Peer>,

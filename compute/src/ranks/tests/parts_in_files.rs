@@ -155,7 +155,7 @@ fn write(
     let recording = Recording::new(wish, still.shape(), dtype, &["u".into()], Units::default())?;
     let target = &recording.targets(5)[0];
     let output = recording.output(path)?;
-    recording.stage_standing(target, &output, 5, &mut still)?.publish()?;
+    recording.stage_snapshot(target, &output, 5, &mut still)?.publish()?;
     Ok(still.0)
 }
 

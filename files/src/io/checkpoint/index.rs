@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::part::{self, CheckpointPart};
-use super::{HASH, Hashing, Header, LONGEST};
+use super::{HASH, HashWriter, Header, LONGEST};
 use crate::io::{Output, folder, follow};
 use problem::observe::{PartContent, PartFile, Snapshot};
 use problem::{Dtype, Error, Region, Shape};
@@ -20,7 +20,7 @@ use problem::{Dtype, Error, Region, Shape};
 /// How an index begins; the number is that of the format.
 pub const MAGIC: &[u8] = b"host checkpoint index 1\n";
 
-/// What an index says.
+/// The contents of a checkpoint's index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Index {
@@ -50,7 +50,7 @@ pub fn write(output: &Output, header: Header, snapshot: &mut dyn Snapshot) -> Re
     let index = write_parts(output, header, snapshot)?;
     let text = serde_json::to_vec(&index).expect("an index is plain data");
     output.write(|to| {
-        let mut to = Hashing { inner: to, hash: blake3::Hasher::new() };
+        let mut to = HashWriter { inner: to, hash: blake3::Hasher::new() };
         to.write_all(MAGIC)?;
         to.write_all(&(text.len() as u64).to_le_bytes())?;
         to.write_all(&text)?;
@@ -137,7 +137,7 @@ pub fn read(path: &Path) -> Result<Index, Error> {
         _ => Error::Read { path: path.to_owned(), source },
     };
     let file = File::open(path).map_err(unreadable)?;
-    let mut from = Hashing { inner: file, hash: blake3::Hasher::new() };
+    let mut from = HashWriter { inner: file, hash: blake3::Hasher::new() };
     let mut magic = [0; MAGIC.len()];
     if from.read_exact(&mut magic).is_err() || magic != *MAGIC {
         return Err(bad("this is no checkpoint of several ranks"));

@@ -9,8 +9,8 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::{HASH, PIECE_BYTES, write_raw};
-use crate::io::at;
 use crate::io::npy_values::{self, StorageType};
+use crate::io::positioned;
 use crate::io::rows::{ReadRegion, WriterPart};
 use problem::{Dtype, Error, Region, Values, with_dtype};
 
@@ -94,10 +94,10 @@ impl CheckpointPart {
             ));
         }
         let mut begins = [0; MAGIC.len()];
-        at::read(&file, &mut begins, 0).map_err(unreadable)?;
+        positioned::read(&file, &mut begins, 0).map_err(unreadable)?;
         let mut hashes = vec![0; HASH * pieces(of, dtype).count()];
         let start = whole - hashes.len() as u64;
-        at::read(&file, &mut hashes, start).map_err(unreadable)?;
+        positioned::read(&file, &mut hashes, start).map_err(unreadable)?;
         if begins != *MAGIC || digest(&hashes) != hash {
             return Err(bad(&path, "the checkpoint is damaged: this part is another one".into()));
         }
@@ -129,7 +129,7 @@ impl CheckpointPart {
             self.last = None;
             let (path, mut bytes) = (&self.path, vec![0; length]);
             let unreadable = |source| Error::Read { path: path.clone(), source };
-            at::read(&self.file, &mut bytes, start).map_err(unreadable)?;
+            positioned::read(&self.file, &mut bytes, start).map_err(unreadable)?;
             if blake3::hash(&bytes).as_bytes()[..] != self.hashes[HASH * number..][..HASH] {
                 let reason = "the checkpoint is damaged: its checksum is not that of its values";
                 return Err(bad(path, reason.into()));

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::index::{self, UnopenedPart};
 use super::{Header, begin, is_index, verify};
-use crate::io::at;
 use crate::io::npy_values::{self, StorageType};
+use crate::io::positioned;
 use problem::values::Element;
 use problem::{Dtype, Error, Grid, Region, Shape, Values, with_dtype};
 
@@ -79,7 +79,7 @@ impl States {
                 let (bytes, stored) = (size_of::<T>(), StorageType::of_floats(size_of::<T>()));
                 let mut row = vec![0; length * bytes];
                 for (to, place) in result.chunks_mut(length).zip(starts) {
-                    at::read(file, &mut row, *start + (place * bytes) as u64)
+                    positioned::read(file, &mut row, *start + (place * bytes) as u64)
                         .map_err(unreadable)?;
                     let values = npy_values::read::<T>(&row[..], stored, length);
                     to.copy_from_slice(&values.map_err(unreadable)?);

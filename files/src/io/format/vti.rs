@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use super::FileFormat;
 use crate::io::colours::PictureStyle;
 use crate::io::content::{Content, ContentInfo};
-use crate::io::{at, npy};
+use crate::io::{npy, positioned};
 use problem::{Dtype, Region, Shape, ViewLayout};
 
 /// Any number of fields on the points of a grid of up to three axes. f16 and bf16, which VTK lacks, are written
@@ -69,7 +69,7 @@ impl Heading<'_> {
         file.write_all(text.as_bytes())?;
         file.write_all(&bytes.to_le_bytes())?;
         let start = text.len() as u64 + 8;
-        at::write(file, END, start + bytes)?;
+        positioned::write(file, END, start + bytes)?;
         Ok(start)
     }
 

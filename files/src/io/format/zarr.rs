@@ -18,7 +18,7 @@ use zarrs::group::GroupBuilder;
 
 use super::FileFormat;
 use crate::io::colours::PictureStyle;
-use crate::io::content::{Content, ContentInfo, smuggled};
+use crate::io::content::{Content, ContentInfo, as_io_error};
 use crate::io::rows::{ReadRegion, SharedFields, WriterPart};
 use crate::io::{Output, Staged, absolute, npy};
 use problem::observe::{PartContent, PartFile};
@@ -84,7 +84,7 @@ impl FileFormat for Zarr {
                 what: PartContent::Chunks { field: field.clone(), chunk: chunk.clone() },
             };
             let files: Vec<PartFile> = parts.iter().map(own).collect();
-            by.write_parts(&files).map(drop).map_err(smuggled)
+            by.write_parts(&files).map(drop).map_err(as_io_error)
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::boundary;
 use problem::error::{InterruptedWork, UnsupportedRequest};
-use problem::{Error, ErrorKind, Holder};
+use problem::{Error, ErrorKind, ValueLocation};
 use std::io;
 use transform::StencilError;
 use transform::stencil_file::{StencilFileError, StencilFileErrorKind};
@@ -171,14 +171,14 @@ pub fn of_error(error: &Error) -> String {
             Error::Driver { .. } => {
                 "`host doctor` shows the state of the GPU; `nvidia-smi` who else uses it".into()
             }
-            Error::NotFinite { holder: Holder::Input, .. } => {
+            Error::NotFinite { holder: ValueLocation::Input, .. } => {
                 "replace infinities and not-a-numbers in the input".into()
             }
-            Error::NotFinite { holder: Holder::InputAs(_) | Holder::StencilAs(_), .. } => {
+            Error::NotFinite { holder: ValueLocation::InputAs(_) | ValueLocation::StencilAs(_), .. } => {
                 "the element type cannot hold it: take a wider --dtype, or scale the values down"
                     .into()
             }
-            Error::NotFinite { holder: Holder::Result, .. } | Error::Overflow { .. } => {
+            Error::NotFinite { holder: ValueLocation::Result, .. } | Error::Overflow { .. } => {
                 "the values outgrew the element type: take fewer --steps, a wider --dtype, or \
                  weights whose absolute values sum to at most 1"
                     .into()

@@ -8,7 +8,7 @@ mod library;
 
 use super::Failure;
 use crate::bench::BenchError;
-use problem::near::near;
+use problem::similar_names::near;
 use systems::examples::{self, EXAMPLES};
 use transform::plan::PlanError;
 

@@ -6,7 +6,7 @@ use crate::cli::computation_args::ComputationArgs;
 use crate::cli::files::CommandFiles;
 use crate::cli::progress::control;
 use crate::cli::task::{Surroundings, Task};
-use crate::cli::watching::Watching;
+use crate::cli::watching::RunObservers;
 use crate::cli::{Failure, warn};
 use compute::ranks::engine::Ranks;
 use files::io::checkpoint::CheckpointProblem;
@@ -39,7 +39,7 @@ impl Command<'_> {
         let series = files.writes("--series", series)?;
         let json = files.writes_or_prints("--json", args.json.as_deref())?;
         let mut watching =
-            Watching::new(&args.files, outputs.as_ref(), &problem, done, by, &mut files)?;
+            RunObservers::new(&args.files, outputs.as_ref(), &problem, done, by, &mut files)?;
         // Also with --quiet: what they tell of makes a result worthless, though nothing fails.
         warnings.iter().for_each(|warning| warn(warning));
         let sharing = args.sharing.sharing(args.engine, shape.dims(), processes)?;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::records;
 use crate::cli::file_args::{FileArgs, Outputs};
 use crate::cli::files::Destination;
-use crate::cli::tell::tell;
-use crate::cli::watching::{Watching, named, publish};
+use crate::cli::tell::print_report;
+use crate::cli::watching::{RunObservers, named, publish};
 use crate::cli::{remedy, warn};
 use compute::report::{Files, Report};
 use compute::run::Completed;
@@ -28,7 +28,7 @@ pub struct FinishOptions<'a> {
     pub totals: &'a [String],
 }
 
-/// What is written.
+/// The files that a run has written.
 pub struct WrittenFiles<'a> {
     /// Files of fields.
     pub outputs: Option<&'a Outputs>,
@@ -47,7 +47,7 @@ pub fn finish(
     told: FinishOptions,
     completed: &mut dyn Completed,
     written: WrittenFiles,
-    mut watching: Watching,
+    mut watching: RunObservers,
 ) -> Result<(), Error> {
     let step = completed.step();
     let outputs = written.outputs;
@@ -98,7 +98,7 @@ pub fn finish(
         snapshots: watching.waited(),
         ..report
     };
-    let told = tell(args, told.quiet, &report, &watching.told(step), written.json);
+    let told = print_report(args, told.quiet, &report, &watching.told(step), written.json);
     let checkpoint = watching.kept();
     if let Some(wrong) = wrong {
         return Err(wrong.into());

@@ -24,7 +24,7 @@ pub fn bytes(job: &Job, region: Region, steps: usize) -> u128 {
 }
 
 /// Whether the reference of these regions takes at most so many multiplications.
-pub fn affordable(job: &Job, regions: &[Region], steps: usize, budget: f64) -> bool {
+pub fn is_within_budget(job: &Job, regions: &[Region], steps: usize, budget: f64) -> bool {
     cost(job, regions, steps, budget) <= budget
 }
 

@@ -22,10 +22,10 @@ pub use patches::patches;
 pub use slabs::full_bytes;
 pub use spans::Span;
 
-use cost::{BUDGET, POINT_BYTES, affordable, bytes};
+use cost::{BUDGET, POINT_BYTES, bytes, is_within_budget};
 use patches::CHOICES;
 
-/// What to compare.
+/// The points and steps that are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplePlan {
     /// After all steps, from the input on; regions may overlap. None, if that takes too long.
@@ -39,7 +39,7 @@ pub struct SamplePlan {
 #[must_use]
 pub fn wants_full(job: &Job, request: Option<Verify>) -> bool {
     match request {
-        None => affordable(job, &[Region::whole(job.shape)], job.steps, BUDGET),
+        None => is_within_budget(job, &[Region::whole(job.shape)], job.steps, BUDGET),
         Some(request) => request == Verify::Full,
     }
 }
@@ -88,13 +88,13 @@ fn sample(job: &Job, facts: &Facts) -> Vec<Region> {
     let chosen = CHOICES.into_iter().find_map(|(extent, share)| {
         let regions = patches(job.shape, &facts.seams, extent);
         let regions: Vec<Region> = regions.into_iter().step_by(share).collect();
-        let good = regions.iter().all(fits) && affordable(job, &regions, job.steps, BUDGET);
+        let good = regions.iter().all(fits) && is_within_budget(job, &regions, job.steps, BUDGET);
         good.then_some(regions)
     });
     chosen.unwrap_or_else(|| {
         // After many steps a point depends on the whole grid, which then costs no more.
         let whole = Region::whole(job.shape);
-        let good = fits(&whole) && affordable(job, &[whole], job.steps, BUDGET);
+        let good = fits(&whole) && is_within_budget(job, &[whole], job.steps, BUDGET);
         if good { vec![whole] } else { Vec::new() }
     })
 }
@@ -166,7 +166,7 @@ mod tests {
             for launch in [1, 12] {
                 let job = job("10240x10240", steps);
                 let SamplePlan { whole, spans } = plan(&job, false, &facts(launch));
-                assert!(affordable(&job, &whole, steps, BUDGET), "{steps}");
+                assert!(is_within_budget(&job, &whole, steps, BUDGET), "{steps}");
                 assert_eq!(whole.is_empty(), steps > 1000, "{steps}");
                 let of_spans = spans
                     .iter()

@@ -6,7 +6,7 @@ use crate::error::Mistake;
 use crate::expression::function::Type;
 use crate::expression::node::Node;
 use crate::expression::parse::{Syntax, SyntaxKind, parse};
-use crate::near::near;
+use crate::similar_names::near;
 use crate::text::Text;
 
 /// The word.

@@ -14,7 +14,7 @@ use transform::spectral::error;
 
 use self::mix::{COMPLEX_BYTES, CoupledJump, needs_work};
 use self::torus::Torus;
-use super::off::{JumpError, JumpFacts, larger};
+use super::jump_error::{JumpError, JumpFacts, larger};
 use super::stepping::{Fft, Fields, State};
 use super::torus::Group;
 use super::{Parts, source};
@@ -51,7 +51,7 @@ pub(super) fn session(
         let (lifts, added) = source::of_group(system, &sums, &group, &sources);
         let levels: Vec<usize> =
             group.fields.iter().map(|&field| system.fields[field].levels).collect();
-        let mut jumper = Jumper {
+        let mut jumper = DeviceJumpGroup {
             levels: Levels::new(&levels),
             lifts,
             planes: [Vec::new(), Vec::new()],
@@ -117,7 +117,7 @@ struct Size {
 }
 
 /// A group of fields on a device.
-struct Jumper {
+struct DeviceJumpGroup {
     group: Group,
     levels: Levels,
     /// The constant that is taken off each field.
@@ -135,7 +135,7 @@ struct Jumper {
     lengths: [usize; 3],
 }
 
-impl Jumper {
+impl DeviceJumpGroup {
     /// Uploads the differences of levels, and sources.
     fn fill(
         &mut self,
@@ -351,7 +351,7 @@ struct OnGpu {
     side: usize,
     /// How many.
     fields: usize,
-    jumpers: Vec<Jumper>,
+    jumpers: Vec<DeviceJumpGroup>,
     room: SharedBuffers,
     // Dropped last: everything else lives on it.
     device: Box<dyn Device>,
@@ -394,7 +394,8 @@ impl Fields for OnGpu {
     /// What was before is kept in any case.
     fn jump(&mut self, steps: usize, _: bool) -> Result<Vec<JumpError>, Error> {
         let Self { shape, side, jumpers, room, device, .. } = self;
-        let jump = |jumper: &mut Jumper| jumper.jump(&**device, room, *shape, *side, steps);
+        let jump =
+            |jumper: &mut DeviceJumpGroup| jumper.jump(&**device, room, *shape, *side, steps);
         let all = jumpers.iter_mut().map(jump).collect::<Result<_, Error>>()?;
         *side = 1 - *side;
         Ok(all)
@@ -405,7 +406,7 @@ impl Fields for OnGpu {
     }
 
     fn toruses(&self) -> Vec<Vec<usize>> {
-        let lengths = |jumper: &Jumper| jumper.lengths[3 - self.shape.dims()..].to_vec();
+        let lengths = |jumper: &DeviceJumpGroup| jumper.lengths[3 - self.shape.dims()..].to_vec();
         self.jumpers.iter().map(lengths).collect()
     }
 

@@ -16,7 +16,7 @@ use super::tile::BlockTile;
 use super::windows::shared_values;
 use crate::checked::System;
 use crate::expression::{Array, Node};
-use crate::gpu::many::resident;
+use crate::gpu::many_arrays::resident;
 use crate::gpu::numbers;
 use crate::program::{Offset, Operation, Program, Value};
 use compute::device::generated::{MOST_ADDRESSES, NAMES, TOTALS};
@@ -28,7 +28,7 @@ use ptx_writer::{
 mod chain;
 mod edge;
 mod finish;
-mod many;
+mod many_arrays;
 mod march;
 mod noise;
 mod outside;

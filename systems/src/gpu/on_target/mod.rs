@@ -278,7 +278,7 @@ impl<T: LaunchTarget> OnTarget<T> {
             let of_step = |step: usize| {
                 let system = &self.system;
                 let evaluator =
-                    Evaluator::new(system, PlainF64, &NoArrays, step as f64).knowing(reduced);
+                    Evaluator::new(system, PlainF64, &NoArrays, step as f64).with_totals(reduced);
                 nodes.iter().map(move |node| evaluator.at(node, [0; 3])).collect::<Vec<f64>>()
             };
             // Steps before these may be next, where a gradient goes back over them.

@@ -141,7 +141,7 @@ impl<T: LaunchTarget> StepSession for OnTarget<T> {
         }
         let dtype = self.system.dtype;
         self.replace(array, |target, spare, whole| {
-            Ok(target.take(from.lies(), spare, whole)? && target.knows_finite(spare, dtype)?)
+            Ok(target.take(from.memory(), spare, whole)? && target.knows_finite(spare, dtype)?)
         })
     }
 
@@ -152,7 +152,7 @@ impl<T: LaunchTarget> StepSession for OnTarget<T> {
         let dtype = self.system.dtype;
         let whole = rows(&self.kernel.geometry, dtype, Region::whole(self.system.shape));
         let own = self.coefficients[coefficient];
-        Ok(self.target.take(from.lies(), own, whole)? && self.target.knows_finite(own, dtype)?)
+        Ok(self.target.take(from.memory(), own, whole)? && self.target.knows_finite(own, dtype)?)
     }
 
     fn give_array(&mut self, array: usize) -> Result<Option<DeviceGrid>, Error> {
@@ -163,7 +163,7 @@ impl<T: LaunchTarget> StepSession for OnTarget<T> {
         }
         let whole = rows(&self.kernel.geometry, dtype, Region::whole(shape));
         let grid = DeviceGrid::allocate(shape, dtype)?;
-        Ok(self.target.give(array, whole, grid.lies())?.then_some(grid))
+        Ok(self.target.give(array, whole, grid.memory())?.then_some(grid))
     }
 
     fn take_tables(&mut self, tables: &[Table]) -> bool {
@@ -252,9 +252,9 @@ impl<T: LaunchTarget> StepSession for OnTarget<T> {
         self.target.pack(self.array(self.system.numbered()[array]), rows, (memory, *start))
     }
 
-    fn take_kept(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
+    fn restore_values(&mut self, array: usize, from: &TapeValues) -> Result<(), Error> {
         let TapeValues::OnDevice(memory, start) = from else {
-            return session::take_kept(self, array, from);
+            return session::restore_through_host(self, array, from);
         };
         let (own, whole) = (self.system.dtype, Region::whole(self.system.shape));
         let rows = rows(&self.kernel.geometry, own, whole);
@@ -273,7 +273,7 @@ impl<T: LaunchTarget> StepSession for OnTarget<T> {
         Ok(with_dtype!(own, T => <T as grid::Element>::wrap(bytemuck::pod_collect_to_vec(&bytes))))
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_copies(&mut self) -> Result<(), Error> {
         self.target.wait()
     }
 

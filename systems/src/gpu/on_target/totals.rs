@@ -92,7 +92,7 @@ impl<T: LaunchTarget> OnTarget<T> {
         let of = self.totals.as_mut().expect("the system has totals");
         if of.changing || std::mem::take(&mut of.once) {
             let evaluator = Evaluator::new(&self.system, PlainF64, &NoArrays, self.done as f64);
-            let evaluator = evaluator.knowing(known);
+            let evaluator = evaluator.with_totals(known);
             let scalars = self.system.totals.program.scalars.iter();
             let numbers: Vec<f64> = scalars.map(|node| evaluator.at(node, [0; 3])).collect();
             let bytes: &[u8] = bytemuck::cast_slice(&numbers);

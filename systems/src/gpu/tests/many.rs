@@ -10,7 +10,7 @@ use crate::checked::System;
 use crate::examples::find;
 use crate::gpu::geometry::Geometry;
 use crate::gpu::kernel::GeneratedKernel;
-use crate::gpu::many;
+use crate::gpu::many_arrays;
 use crate::gpu::tile::BlockTile;
 use crate::start::StartValues;
 use crate::tests::draw;
@@ -57,7 +57,7 @@ fn random_systems_have_the_bits_of_tiles() {
 fn random_systems_of_many_arrays_agree_with_the_oracle() {
     (0..cases(CASES)).into_par_iter().for_each(|seed| {
         let system = System::new(&draw::many(seed), Path::new("")).unwrap();
-        assert!(many::suits(&system), "seed {seed}");
+        assert!(many_arrays::suits(&system), "seed {seed}");
         agree(&system, &format!("seed {seed}"));
         let mut simulation = simulation(&system);
         for _ in 0..2 {
@@ -103,7 +103,7 @@ fn liquid_in_any_box_agrees_with_the_oracle() {
         }
         let what = format!("{size:?}, {dtype}, {boundary}");
         let system = System::new(&description, Path::new("")).unwrap();
-        assert!(many::suits(&system));
+        assert!(many_arrays::suits(&system));
         let geometry = Geometry::finding_sides(&system);
         let is_whole = geometry.inside.points() == system.shape.points();
         // No mirror image of one point has another place.

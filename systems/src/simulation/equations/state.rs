@@ -247,7 +247,7 @@ impl SystemSimulation {
         for (array, kept) in arrays.zip(to) {
             self.session.keep(array, kept, dtype)?;
         }
-        self.session.settle()
+        self.session.wait_for_copies()
     }
 
     /// Takes values that were kept of all of its arrays, so many steps and that time, where the session can; what was noted since is not
@@ -267,7 +267,7 @@ impl SystemSimulation {
         self.session.tell_clock(clock)?;
         (self.done, self.finite, self.unseen) = (step, step, Duration::ZERO);
         for (array, kept) in kept.iter().enumerate() {
-            match self.session.take_kept(array, kept) {
+            match self.session.restore_values(array, kept) {
                 Err(Error::Unsupported { .. }) => return Ok(false),
                 taken => taken?,
             }
@@ -310,7 +310,7 @@ impl SystemSimulation {
     }
 
     /// Takes what was noted.
-    pub(in crate::simulation) fn take_passed(&mut self, passed: StepRecords) {
+    pub(in crate::simulation) fn restore_records(&mut self, passed: StepRecords) {
         let StepRecords { records, rows, time } = passed;
         (self.records, self.rows, self.time) = (records, rows, time);
     }

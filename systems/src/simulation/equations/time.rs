@@ -8,7 +8,7 @@ use problem::{Clock, Error};
 impl SystemSimulation {
     /// Whether the step that was taken last is good enough; else it is taken back, with what was noted after so many records
     /// and rows.
-    pub(super) fn settle(&mut self, noted: [usize; 2]) -> Result<bool, Error> {
+    pub(super) fn accept_step(&mut self, noted: [usize; 2]) -> Result<bool, Error> {
         if !self.system.takes_back() {
             return Ok(true);
         }
@@ -34,7 +34,7 @@ impl SystemSimulation {
 
     /// Finds out how long the next steps are, where that follows from the values and is due, and tells the session. For how many
     /// steps it is known.
-    pub(super) fn keep_time(&mut self) -> Result<usize, Error> {
+    pub(super) fn update_clock(&mut self) -> Result<usize, Error> {
         if self.done >= self.system.clock.until {
             let reduced = self.session.reduced(&self.system, self.done)?;
             let clock = self.system.clock_after(&reduced, self.done)?;
@@ -45,16 +45,16 @@ impl SystemSimulation {
     }
 
     /// The step up to which the length of steps is known, found out where it is due and no end in time is over.
-    pub(super) fn keep_time_unless_over(&mut self) -> Result<usize, Error> {
+    pub(super) fn update_clock_unless_over(&mut self) -> Result<usize, Error> {
         if !self.system.is_over(self.done) {
-            self.keep_time()?;
+            self.update_clock()?;
         }
         Ok(self.system.clock.until)
     }
 
     /// When the next steps are, where their number does not say it.
     pub(super) fn clock(&self) -> Option<Clock> {
-        self.system.tells_time().then_some(self.system.clock)
+        self.system.has_variable_steps().then_some(self.system.clock)
     }
 
     /// Whether it has come to its end, where that is a time.

@@ -122,10 +122,10 @@ impl<'a> Search<'a> {
         let piece = (last - again.done).div_ceil(PIECES).max(1);
         while again.done < last {
             self.progress.reached(0)?;
-            let steps = piece.min(last - again.done).min(again.keep_time()?);
+            let steps = piece.min(last - again.done).min(again.update_clock()?);
             again.session.advance(steps)?;
             again.done += steps;
-            again.settle([again.records.len(), again.rows.len()])?;
+            again.accept_step([again.records.len(), again.rows.len()])?;
         }
         Ok(())
     }

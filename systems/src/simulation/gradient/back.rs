@@ -32,7 +32,7 @@ struct State {
 }
 
 /// The way back over some steps.
-pub struct Route {
+pub struct ReversePath {
     /// What the adjoint reads.
     given: Vec<ForwardField>,
     /// The forward fields that this is of, each once.
@@ -52,7 +52,7 @@ pub struct Route {
     pub steps_again: usize,
 }
 
-impl Route {
+impl ReversePath {
     /// One over so many steps from the present one on, of a simulation that has this adjoint.
     ///
     /// # Errors
@@ -217,7 +217,7 @@ impl Route {
         self.return_to(of, end)?;
         if let (Some(passed), Form::Equations(system)) = (passed, &mut of.form) {
             let passed: StepRecords = passed;
-            system.take_passed(passed);
+            system.restore_records(passed);
         }
         gone
     }

@@ -9,7 +9,7 @@ use super::builder::Choices;
 use super::{Form, Simulation};
 use crate::adjoint::{Adjoint, GradientVariables, Misfit, refused};
 use crate::checked::System;
-use back::Route;
+use back::ReversePath;
 use problem::memory::Bytes;
 use problem::observe::ArrayName;
 use problem::{Dtype, Error, Grid};
@@ -149,7 +149,7 @@ impl Simulation {
         let plain = Adjoint::new(&system, &by, span, &unsaid)?;
         let mut route = match plain.given.is_empty() {
             true => None,
-            false => Some(Route::new(self, &plain, steps, (keeping, share))?),
+            false => Some(ReversePath::new(self, &plain, steps, (keeping, share))?),
         };
         if let Form::Equations(own) = &mut self.form {
             own.note_paces();

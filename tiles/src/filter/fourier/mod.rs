@@ -6,9 +6,9 @@
 //! finite, and sums that are small beside the block's values.
 
 mod cost;
-mod room;
 #[cfg(test)]
 mod tests;
+mod transform_buffers;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,10 +16,10 @@ use num_complex::Complex64;
 
 pub use self::cost::Blocks;
 use self::cost::{BoxSum, Speeds};
-use self::room::{TransformBuffers, TransformPlans};
+use self::transform_buffers::{TransformBuffers, TransformPlans};
 use super::Term;
 use super::number::Float;
-use super::stage::Moved;
+use super::stage::CentredStage;
 use super::sums::NeighbourSums;
 use super::weights::rounded;
 use crate::window::Window;
@@ -58,14 +58,18 @@ struct Run {
 }
 
 /// The blocks by whose transforms a stage is faster, of so many arrays of these extents; none if none are.
-pub fn blocks<C: Float>(stage: &Moved, extents: [usize; 3], arrays: usize) -> Option<Blocks> {
+pub fn blocks<C: Float>(
+    stage: &CentredStage,
+    extents: [usize; 3],
+    arrays: usize,
+) -> Option<Blocks> {
     blocks_at::<C>(cost::speeds(), stage, extents, arrays)
 }
 
 /// The blocks by whose transforms a stage is faster at these speeds.
 fn blocks_at<C: Float>(
     speeds: &Speeds,
-    stage: &Moved,
+    stage: &CentredStage,
     extents: [usize; 3],
     arrays: usize,
 ) -> Option<Blocks> {
@@ -80,7 +84,7 @@ fn blocks_at<C: Float>(
 
 impl<C: Float> Transformed<C> {
     /// By transforms of such blocks.
-    pub fn new(stage: &Moved, blocks: Blocks) -> Self {
+    pub fn new(stage: &CentredStage, blocks: Blocks) -> Self {
         let reach = stage.reach;
         let plan = TransformPlans::new(blocks.transformed);
         let runs = runs(&stage.terms, reach);

@@ -36,7 +36,7 @@ impl Filter {
     /// By transforms, and term by term.
     fn both<C: Float>(&self, input: &[C]) -> [Vec<C>; 2] {
         let [mut found, mut expected] = [0; 2].map(|_| vec![C::zeroed(); input.len()]);
-        let stage = Moved::new(&self.stages[0], self.step, false);
+        let stage = CentredStage::new(&self.stages[0], self.step, false);
         let [arrays, extents @ ..] = self.extents;
         let blocks = blocks_at::<C>(&any(), &stage, extents, arrays).expect("all are");
         let chain = self.chain::<C>(|stage, _| Box::new(Transformed::new(stage, blocks)), false);
@@ -220,7 +220,7 @@ fn speeds() {
                 double / 1e6
             );
         }
-        let stage = Moved::new(&filter.stages[0], 1, false);
+        let stage = CentredStage::new(&filter.stages[0], 1, false);
         let [arrays, extents @ ..] = array;
         let mut seen = vec![];
         for most in 13..22 {

@@ -11,7 +11,7 @@ use transform::spectral::error;
 
 use self::jump::{DeviceJump, Launches};
 use super::torus::Slab;
-use super::within::{BoundedCopy, ValueBounds, extremes};
+use super::value_bounds::{BoundedCopy, ValueBounds, extremes};
 use super::{Arithmetic, KERNELS, jump as on_cpu};
 use crate::device::plane::layout;
 use crate::device::{Device, DeviceInfo, Gpu, Limits, Memory, Plane, PlaneReader};
@@ -67,7 +67,7 @@ pub struct Stepping {
     pub seconds_per_step: f64,
 }
 
-/// An NVIDIA GPU.
+/// The engine of Fourier transforms on an NVIDIA GPU.
 pub struct FftOnGpu(pub Rc<Abilities>);
 
 impl Engine for FftOnGpu {

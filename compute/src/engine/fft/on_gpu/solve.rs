@@ -2,7 +2,7 @@
 //! Solves on a GPU, by the launches of a jump: in f64 for grids of f64, in f32 for all others.
 
 use kernels_gpu::element::{Bf16, F16, F32, F64};
-use transform::spectral::{Axis, LeftOut, Lengths, Powers};
+use transform::spectral::{Axis, Lengths, Powers, TruncationLimit};
 
 use super::jump::{Constants, DeviceJump, Launches};
 use super::spectra::{LONGEST_COLUMN, Spectra, most_values};
@@ -47,7 +47,7 @@ fn torus(solve: &Solve, dtype: Dtype, shared_bytes: u32) -> Result<Torus, String
     };
     let axes = [axis(0)?, axis(1)?, axis(2)?];
     let spectra = Spectra::new(axes, solve.shape.dims(), dtype, shared_bytes);
-    let left_out = LeftOut::below(unit(dtype), &solve.stencil, [0.0; 3], 1);
+    let left_out = TruncationLimit::below(unit(dtype), &solve.stencil, [0.0; 3], 1);
     Ok(Torus { spectra, steps: 1, kept: None, slabs: Vec::new(), left_out })
 }
 

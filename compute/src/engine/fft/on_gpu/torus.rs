@@ -6,7 +6,7 @@ use kernels_gpu::spectral::line::stages;
 use transform::Stencil;
 use transform::spectral::axis::{TorusSource, is_symmetric};
 use transform::spectral::smooth::is_smooth;
-use transform::spectral::{Axis, Fading, LeftOut, Lengths, spread};
+use transform::spectral::{Axis, Lengths, TruncationLimit, WaveDecay, spread};
 
 use super::super::torus::ends_of;
 use super::super::torus::{Rim, Slab, is_exact, left_out, rim};
@@ -29,7 +29,7 @@ pub struct Torus {
     /// What is stepped besides.
     pub slabs: Vec<Slab>,
     /// What may be left out of it.
-    pub left_out: LeftOut,
+    pub left_out: TruncationLimit,
 }
 
 impl Torus {
@@ -184,7 +184,7 @@ impl Torus {
 /// Seconds of a point of the torus in a jump: so many bytes for each of a number as grids of 10240² and 10⁸ points took on an
 /// H200, where a copy of the grid takes two.
 struct SecondsOfTransform {
-    fading: Fading,
+    fading: WaveDecay,
     /// Of a byte of a number.
     byte: f64,
 }
@@ -192,7 +192,7 @@ struct SecondsOfTransform {
 impl SecondsOfTransform {
     fn of(job: &Job, abilities: &Abilities) -> Self {
         let byte = part_bytes(job.dtype) as f64 / abilities.copy_bytes_per_s;
-        Self { fading: Fading::of(&job.stencil), byte }
+        Self { fading: WaveDecay::of(&job.stencil), byte }
     }
 
     /// Of the columns only those waves cost something that do not fade.

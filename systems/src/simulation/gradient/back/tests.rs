@@ -20,7 +20,7 @@ fn an_adjoint_elsewhere_reads_what_a_device_keeps() {
         let mut of = Simulation::of(&system).engine(EngineRequest::Emulate).build().unwrap();
         let memory = Some(memory::Bytes(memory));
         let by = GradientBy { memory, place: TapeStorage::Device, ..GradientBy::default() };
-        let mut route = Route::new(&mut of, &adjoint, STEPS, (&by, None)).unwrap();
+        let mut route = ReversePath::new(&mut of, &adjoint, STEPS, (&by, None)).unwrap();
         route.forward(&mut of).unwrap();
         let name = adjoint.fields[0].name.clone();
         let ones = Grid::new(&[4], vec![1.0; 4]).unwrap();

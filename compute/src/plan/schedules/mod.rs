@@ -15,7 +15,7 @@ use transform::machine::Machine;
 #[cfg(test)]
 mod tests;
 
-/// A way through all steps of a job.
+/// The launches that take all steps of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// The launch that most steps take, and those for what remains, of which the last takes one step.

@@ -11,7 +11,7 @@ use files::io::columns::Columns;
 use problem::error::Mistake;
 use problem::{Error, Shape};
 
-/// Where places are.
+/// The expressions or the file that say where places are.
 pub struct PlaceExpressions<'a> {
     /// The grid.
     pub shape: Shape,

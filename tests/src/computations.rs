@@ -26,7 +26,7 @@ pub struct Computation {
     pub seed: u64,
 }
 
-/// What became of it.
+/// The outcome of a computation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ComputationOutcome {
     /// The largest error, over what rounding explains; the kernel, if it has a name.
@@ -74,7 +74,7 @@ impl Computation {
         session.load(&input)?;
         session.advance(job.steps)?;
         let output = session.store()?;
-        if let Err(error) = output.check_finite(stencil::Holder::Result) {
+        if let Err(error) = output.check_finite(stencil::ValueLocation::Result) {
             return if self.outgrows(&input)? {
                 Ok(ComputationOutcome::Outgrown)
             } else {

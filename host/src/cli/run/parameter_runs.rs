@@ -6,9 +6,9 @@ use std::path::Path;
 use super::{RunArgs, meant, of_system, run_system};
 use crate::cli::computation_args::ComputationArgs;
 use crate::cli::files::CommandFiles;
-use crate::cli::options::OnlyOfSums;
+use crate::cli::options::SumOnlyOption;
 use crate::cli::sweep::ParameterSweep;
-use crate::cli::{Failure, held, print, print_bytes, system, warn};
+use crate::cli::{Failure, buffered_output, print, print_bytes, system, warn};
 use compute::plan::{choose, choose_whole};
 use compute::ranks::engine::Ranks;
 use compute::run::Time;
@@ -21,12 +21,12 @@ use systems::plan::Request;
 /// A value as it is written, and the options of its run.
 type Value<'a> = (&'a str, ComputationArgs);
 
-/// The values' runs.
+/// The runs for the values of a parameter.
 struct Runs<'a> {
     name: &'a str,
     args: &'a RunArgs,
     path: &'a Path,
-    only: Option<OnlyOfSums>,
+    only: Option<SumOnlyOption>,
     stop: Stop,
 }
 
@@ -37,7 +37,7 @@ struct Runs<'a> {
 pub fn run(
     sweep: &ParameterSweep,
     (args, path): (&RunArgs, &Path),
-    only: Option<OnlyOfSums>,
+    only: Option<SumOnlyOption>,
     processes: Option<Ranks>,
     stop: Stop,
 ) -> Result<(), Failure> {
@@ -90,7 +90,7 @@ impl Runs<'_> {
             return Err("there are none".into());
         };
         let rows = of_all.series.as_ref().map(|series| series.period(first.steps()));
-        let steps = system::unseen(&of_all.files, rows, first.steps());
+        let steps = system::unobserved_steps(&of_all.files, rows, first.steps());
         let alone = match job {
             None => None,
             Some(job) => Some(self.of_stencil(job, steps == first.steps())?),
@@ -148,7 +148,7 @@ impl Runs<'_> {
                 let name = format!("{} = {value}", self.name);
                 let is_first = threads.iter().all(Option::is_none);
                 let run = move || self.one_of(computation, &system, seat);
-                threads.push(Some(scope.spawn(move || held::hold(name, is_first, run))));
+                threads.push(Some(scope.spawn(move || buffered_output::hold(name, is_first, run))));
             }
             let ended = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -15,9 +15,9 @@ use problem::check::rounded::RoundedCoefficient;
 use problem::values::Element;
 use problem::{Grid, with_values};
 
-/// What a run begins with.
+/// What the values at the start of a run say of their growth.
 #[derive(Clone, Debug, Default)]
-pub struct Outset {
+pub struct InitialValues {
     /// The largest absolute value of each field, its earlier levels included.
     values: Vec<f64>,
     /// Points at which a coefficient is largest or smallest, and where coordinates are.
@@ -26,7 +26,7 @@ pub struct Outset {
     rounded: Vec<RoundedCoefficient>,
 }
 
-impl Outset {
+impl InitialValues {
     /// Looks through the values that a run of this system begins with.
     pub fn of(system: &System, beginning: &StartValues) -> Self {
         let of_field =

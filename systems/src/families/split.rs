@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Systems that fall apart into parts, of which one or more are stencils ([`crate::apart`]): each part by the way that is the
+//! Systems that fall apart into parts, of which one or more are stencils ([`crate::split`]): each part by the way that is the
 //! fastest for it.
 
 use super::{FAMILIES, Family, Hardware, PlannedRun, Ranking, RejectedPlan, StepPlan, system};
-use crate::apart::{self, SplitSession as Session, SumSteps, SystemPart};
 use crate::checked::System;
 use crate::session::StepSession;
+use crate::split::{self, SplitSession as Session, SumSteps, SystemPart};
 use crate::start::StartValues;
 use crate::sum;
 use crate::{budget, cpu};
@@ -50,7 +50,7 @@ impl Family for SplitFamily {
     }
 
     fn concerns(&self, system: &System) -> bool {
-        apart::parts(system).iter().any(|part| part.fields.len() < system.fields.len())
+        split::parts(system).iter().any(|part| part.fields.len() < system.fields.len())
     }
 
     fn writes_kernels(&self) -> bool {
@@ -78,7 +78,7 @@ impl Family for SplitFamily {
         system: System,
         beginning: StartValues,
     ) -> Result<Box<dyn StepSession>, Error> {
-        let parts = apart::parts(&system);
+        let parts = split::parts(&system);
         let open = |part: &SystemPart, beginning: StartValues| self.part(part, beginning);
         Ok(Box::new(Session::new(system, parts, self.engine(), beginning, open)?))
     }
@@ -94,7 +94,7 @@ impl SplitFamily {
 
     /// Each part by its fastest way.
     fn one(&self, run: &PlannedRun) -> Result<StepPlan, Refusal> {
-        let parts = apart::parts(run.system);
+        let parts = split::parts(run.system);
         if parts.len() == 1 {
             return Err(system("its fields depend on each other, or it has one field"));
         }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parcels go through this machine's memory, as messages: where devices cannot reach each other.
 
+use super::messenger::{Messenger, receive_ghosts, send_ghosts};
 use super::parcel::{Parcel, ParcelCarrier};
-use super::post::{Messenger, receive_ghosts, send_ghosts};
 use crate::device::{Device, MemoryRows};
 use problem::Error;
 use std::rc::Rc;
 
-/// Parcels as messages.
+/// Carries parcels as messages between ranks.
 pub struct MessageCarrier {
     post: Rc<dyn Messenger>,
     /// The device, or the stream of edges, that what is sent is queued on.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A thread with some points beside each other, which finds where neighbours beyond sides are ([`crate::gpu::many`]).
+//! A thread with some points beside each other, which finds where neighbours beyond sides are ([`crate::gpu::many_arrays`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use crate::program::Offset;
 use problem::boundary::Side;
 use ptx_writer::{B32, B64, Number, Predicate, Register, Relation, S32, U32, U64};
 
-/// Where a coordinate leads.
+/// The coordinate that a boundary maps another one to.
 #[derive(Clone, Copy)]
 struct MappedCoordinate {
     /// A coordinate of the grid.

@@ -7,7 +7,7 @@ use super::checked::System;
 use super::description::{Description, FieldText, StartText};
 use super::text::Text;
 use problem::error::Mistake;
-use problem::near::near;
+use problem::similar_names::near;
 use problem::{Grid, Values};
 
 impl Description {

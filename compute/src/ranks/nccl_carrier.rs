@@ -5,8 +5,8 @@
 //! exchange asks now and then whether all are well, and aborts NCCL if not; and no more exchanges are queued than the
 //! driver takes without waiting itself.
 
+use super::messenger::{Messenger, receive_ghosts, send_ghosts};
 use super::parcel::{Parcel, ParcelCarrier};
-use super::post::{Messenger, receive_ghosts, send_ghosts};
 use crate::device::{
     Device, Link, Memory, Nccl, TimedPoint, Watch, nccl_id, nccl_version, wait_until,
 };

@@ -6,8 +6,8 @@
 //! halves, used in turns. Before a giver writes a half again it waits for the taker to have unpacked it; that the taker has
 //! queued that is known from its message of the turn between.
 
+use super::messenger::{Messenger, receive_ghosts, send_ghosts};
 use super::parcel::{Parcel, ParcelCarrier};
-use super::post::{Messenger, receive_ghosts, send_ghosts};
 use crate::device::{Link, RemoteMemory, RemoteSyncPoint, SyncPoint};
 use problem::Error;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -53,7 +53,7 @@ impl PeerCarrier {
     ) -> Result<Self, Error> {
         let marks = || Ok::<_, Error>([taking.mark()?, taking.mark()?]);
         let (given, unpacked) = (marks()?, marks()?);
-        let far = |marks: &[SyncPoint; 2]| marks.each_ref().map(SyncPoint::far);
+        let far = |marks: &[SyncPoint; 2]| marks.each_ref().map(SyncPoint::to_remote);
         for parcel in receives {
             let half = |half| taking.name(&parcel.memory, parcel.half(half), parcel.bytes);
             let taker = PeerTarget { halves: [half(0), half(1)], unpacked: far(&unpacked) };

@@ -7,7 +7,7 @@ use problem::{Dtype, Error};
 use transform::catalogue;
 
 /// The launches for a job that are predicted to be the fastest on sparse tensor cores of a GPU with such limits
-/// ([`Way`]). The extents are those of a grid that launches can address.
+/// ([`Schedule`]). The extents are those of a grid that launches can address.
 ///
 /// # Errors
 /// No kernel takes the stencil, or as many steps at once as were asked for, within the limits.

@@ -83,13 +83,13 @@ pub struct BatchPlace {
     asks: Sender<Message>,
     answers: Mutex<Receiver<Result<Answer, Error>>>,
     /// The thread that launches, which ends when all have left.
-    _launching: Arc<Launching>,
+    _launching: Arc<LaunchingThread>,
 }
 
 /// A thread that has the GPU. Whoever drops the last of these waits until the GPU has been given back.
-struct Launching(Option<JoinHandle<()>>);
+struct LaunchingThread(Option<JoinHandle<()>>);
 
-impl Drop for Launching {
+impl Drop for LaunchingThread {
     fn drop(&mut self) {
         // What it failed with was told to those who asked.
         let _ = self.0.take().map(JoinHandle::join);
@@ -128,7 +128,7 @@ pub fn places(kernel: &GeneratedKernel, members: usize, is_emulated: bool) -> Ve
         let open = || device::DeviceTarget::open(&kernel.ptx());
         Owner::new(open, &kernel, answering).serve(&asked);
     });
-    let launching = Arc::new(Launching(Some(launching)));
+    let launching = Arc::new(LaunchingThread(Some(launching)));
     let place = |(number, answers)| {
         let _launching = Arc::clone(&launching);
         Arc::new(BatchPlace {
