@@ -60,6 +60,7 @@ mod formula;
 mod given;
 pub mod gpu;
 pub mod growth;
+mod inside;
 mod integrate;
 mod interval;
 mod kept;

@@ -101,9 +101,12 @@ pub fn lay<T: Stored>(of: &System, fields: &[usize]) -> Option<Lay> {
     }))
 }
 
-/// Receivers by the field and the row that they are in.
+/// A field, and a row of it.
+type Row = (usize, [usize; 2]);
+
+/// Receivers by the row that they are in: x, and their number.
 pub struct Receivers {
-    rows: BTreeMap<(usize, [usize; 2]), Vec<(usize, usize)>>,
+    rows: BTreeMap<Row, Vec<(usize, usize)>>,
     count: usize,
 }
 
