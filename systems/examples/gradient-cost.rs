@@ -68,6 +68,7 @@ fn main() -> Result<(), Error> {
         let state = (system.arrays() * extent * extent * 4) as u64;
         for (told, memory) in [
             ("as usual", None),
+            ("of all steps", Some(u64::MAX)),
             ("of 30 states", Some(30 * state)),
             ("of 10 states", Some(10 * state)),
         ] {

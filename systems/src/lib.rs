@@ -58,6 +58,7 @@ mod fingerprint;
 mod formula;
 pub mod gpu;
 pub mod growth;
+mod inside;
 mod integrate;
 mod interval;
 mod kept;

@@ -56,9 +56,19 @@ impl<R: Real> Code<R> {
         own: impl Fn(Array) -> Option<usize>,
         place: impl Fn(Array, Offset) -> isize,
     ) -> Self {
+        Self::within(program, program, own, place)
+    }
+
+    /// The code of a program that reads no more than another one, of which it is given what that reads.
+    pub fn within(
+        program: &Program,
+        whole: &Program,
+        own: impl Fn(Array) -> Option<usize>,
+        place: impl Fn(Array, Offset) -> isize,
+    ) -> Self {
         let chains = chains::of(program, &own);
         let last_use = last_uses(&chains);
-        let reads = AllReads::of(program, own, place);
+        let reads = AllReads::of(whole, own, place);
         let scalars = program.scalars.len();
         let mut code = Self { steps: Vec::new(), arrays: reads.arrays(), scalars, slots: scalars };
         let (mut free, mut slot_of) = (Vec::new(), vec![0; last_use.len()]);

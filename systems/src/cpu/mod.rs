@@ -19,6 +19,7 @@ use x86_writer::RowFunction;
 
 use self::code::{Code, Reads};
 use self::compiled::Compiled;
+use self::inner::Inner;
 use self::pass::{Pass, StepNumbers, WideBuffers};
 use self::session::OnCpu;
 use self::solve::StageSolve;
@@ -46,6 +47,7 @@ mod chains;
 mod code;
 mod compiled;
 mod functions;
+mod inner;
 mod noise;
 mod pass;
 mod real;
@@ -265,6 +267,8 @@ struct Stage<T: StoredType> {
     code: Code<T::Computed>,
     /// As machine code, where the processor takes it.
     compiled: Option<Compiled<T::Computed>>,
+    /// What is computed away from points that conditions name.
+    inner: Option<Inner<T::Computed>>,
     /// What is widened for a band, if values are not computed with as they lie in memory.
     windows: Option<Windows>,
     /// The arrays that are written.
@@ -290,6 +294,10 @@ impl<T: StoredType> Stage<T> {
         };
         let own_place = |array| own_field(system, array).and_then(|field| program.place_of(field));
         let code = Code::new(program, own_place, place);
+        let streams = streams && windows.is_none();
+        let compiled = Compiled::new(&code, (system, program.writes.len()), streams);
+        let inner = Inner::new(program, (system, streams), own_place, place)
+            .filter(|inner| inner.compiled.is_some() == compiled.is_some());
         let pitch = |reads: &Reads| match &windows {
             Some(windows) => windows.pitch(reads.array),
             None => layouts.get(reads.array).pitch,
@@ -307,11 +315,8 @@ impl<T: StoredType> Stage<T> {
         };
         Self {
             solving: StageSolve::of_stage(system, number),
-            compiled: Compiled::new(
-                &code,
-                (system, program.writes.len()),
-                streams && windows.is_none(),
-            ),
+            compiled,
+            inner,
             pitches: code.arrays.iter().map(pitch).collect(),
             code,
             windows,

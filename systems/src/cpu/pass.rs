@@ -71,9 +71,10 @@ pub struct Pass<'a, T: StoredType> {
 
 /// What a thread computes with.
 struct ThreadBuffers<R> {
-    slots: Vec<R>,
-    /// Of each step, what machine code computes with.
-    compiled: Vec<Option<x86_writer::Workspace<R>>>,
+    /// Of all points, and away from those that conditions name.
+    slots: [Vec<R>; 2],
+    /// Of each part, what machine code computes with, in the same order.
+    compiled: Vec<[Option<x86_writer::Workspace<R>>; 2]>,
     widened: WideBuffers<R>,
 }
 
@@ -117,8 +118,8 @@ impl<'a, T: StoredType> Pass<'a, T> {
 
     /// Room for a thread.
     fn room(&self) -> ThreadBuffers<T::Computed> {
-        let compiled = (0..self.parts()).map(|_| None).collect();
-        ThreadBuffers { slots: Vec::new(), compiled, widened: WideBuffers::default() }
+        let compiled = (0..self.parts()).map(|_| [None, None]).collect();
+        ThreadBuffers { slots: Default::default(), compiled, widened: WideBuffers::default() }
     }
 
     /// How many parts all steps have: the stages of each.
@@ -560,28 +561,61 @@ impl<'a, T: StoredType> Pass<'a, T> {
         reads: &[&[T::Computed]],
         next: &mut [&mut [T::Computed]],
     ) {
-        let ((step, stage), of) = (self.of_part(part), self.of);
-        let numbers = &self.numbers[step];
-        if let Some(compiled) = &stage.compiled {
-            let own = room.compiled[part].get_or_insert_with(|| compiled.room(&numbers.scalars));
-            compiled.execute(own, &numbers.scalars, (&of.system, point), reads, next);
-        } else {
-            let code = &stage.code;
-            let run = PointRow { code, reads, system: &of.system, point };
-            let slots = &mut room.slots;
-            at_level!(of.level, simd => {
-                if slots.is_empty() {
-                    *slots = run::slots(simd, code, &numbers.scalars);
+        let (step, stage) = self.of_part(part);
+        let ([z, y, start], numbers) = (point, &self.numbers[step]);
+        match &stage.inner {
+            None => self.piece(room, part, (point, false), reads, next),
+            Some(inner) => {
+                for (columns, is_inner) in inner.pieces(point, next[0].len()) {
+                    let reads: Vec<_> = reads.iter().map(|row| &row[columns.start..]).collect();
+                    let next = next.iter_mut().map(|row| &mut row[columns.clone()]);
+                    let point = [z, y, start + columns.start];
+                    self.piece(
+                        room,
+                        part,
+                        (point, is_inner),
+                        &reads,
+                        &mut next.collect::<Vec<_>>(),
+                    );
                 }
-                run.execute(simd, slots, next);
-            });
+            }
         }
-        let [z, y, start] = point;
         for &(field, x, source) in stage.sources.get(&[z, y]).into_iter().flatten() {
             if let Some(value) = x.checked_sub(start).and_then(|at| next[field].get_mut(at)) {
                 *value += numbers.added[source];
             }
         }
+    }
+
+    /// Computes a piece of a row, away from points that conditions name or not.
+    fn piece(
+        &self,
+        room: &mut ThreadBuffers<T::Computed>,
+        part: usize,
+        (point, is_inner): ([usize; 3], bool),
+        reads: &[&[T::Computed]],
+        next: &mut [&mut [T::Computed]],
+    ) {
+        let ((step, stage), of) = (self.of_part(part), self.of);
+        let (numbers, which) = (&self.numbers[step], usize::from(is_inner));
+        let (code, compiled) = match &stage.inner {
+            Some(inner) if is_inner => (&inner.code, &inner.compiled),
+            _ => (&stage.code, &stage.compiled),
+        };
+        if let (Some(compiled), true) = (compiled, stage.compiled.is_some()) {
+            let own = &mut room.compiled[part][which];
+            let own = own.get_or_insert_with(|| compiled.room(&numbers.scalars));
+            compiled.execute(own, &numbers.scalars, (&of.system, point), reads, next);
+            return;
+        }
+        let run = PointRow { code, reads, system: &of.system, point };
+        let slots = &mut room.slots[which];
+        at_level!(of.level, simd => {
+            if slots.is_empty() {
+                *slots = run::slots(simd, code, &numbers.scalars);
+            }
+            run.execute(simd, slots, next);
+        });
     }
 }
 

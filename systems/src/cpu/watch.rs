@@ -101,13 +101,12 @@ pub fn lay<T: StoredType>(of: &System, fields: &[usize]) -> Option<Lay> {
     }))
 }
 
-/// A field, and a row by its z and y.
-type RowOfField = (usize, [usize; 2]);
+/// A field, and a row of it.
+type Row = (usize, [usize; 2]);
 
-/// Receivers by the field and the row that they are in.
+/// Receivers by the row that they are in: x, and their number.
 pub struct Receivers {
-    /// Of each the x, and its number.
-    rows: BTreeMap<RowOfField, Vec<(usize, usize)>>,
+    rows: BTreeMap<Row, Vec<(usize, usize)>>,
     count: usize,
 }
 
