@@ -47,8 +47,8 @@ pub struct ComputationArgs {
     /// many as are predicted to be fastest
     #[arg(long, value_name = "T|auto", default_value_t, value_parser = steps)]
     pub jump: Depth,
-    /// File with the start values: a .npy array (integers become f32 or f64), a grey .png (black is 0, white 1), or
-    /// - for .npy from standard input [default: random values from 0 to 1]. Of a system with several fields:
+    /// File with the start values: a .npy array (integers become f32 or f64), a grey .png (black is 0, white 1), or -
+    /// for .npy from standard input [default: random values from 0 to 1]. Of a system with several fields:
     /// FIELD=FILE,FIELD=FILE; the other fields keep their own start
     #[arg(long, value_name = "[FIELD=]FILE", conflicts_with = "resume")]
     pub input: Option<PathBuf>,
