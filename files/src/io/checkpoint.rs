@@ -396,7 +396,7 @@ mod tests {
         };
         for cut in 0..whole.len() {
             let text = refused(&whole[..cut]);
-            assert!(text.contains("is cut") || text.contains("no checkpoint"), "{cut}: {text}");
+            assert!(text.contains("is incomplete") || text.contains("no checkpoint"), "{cut}: {text}");
         }
         // Any bit anywhere.
         for place in 0..whole.len() {
@@ -405,7 +405,7 @@ mod tests {
             refused(&bytes);
         }
         let longer = [&whole[..], &[0]].concat();
-        assert!(refused(&longer).contains("is cut: it has"));
+        assert!(refused(&longer).contains("is incomplete: it has"));
     }
 
     #[test]
