@@ -147,7 +147,7 @@ fn what_fits_no_tile_is_refused() {
     let heat = catalogue::find("star2d1r").unwrap();
     let text = refused(&job(heat, "100x100", 8, 8));
     let expected = "flashfft has tiles of 16 points along an axis in 2D; steps may reach 15 to both sides \
-                    together; 8 steps of this stencil reach 16";
+                    together, and 8 steps of this stencil reach 16";
     assert!(text.contains(expected), "{text}");
     let heat = catalogue::find("star1d1r").unwrap();
     let text = refused(&Job { dtype: Dtype::F32, ..job(heat, "100", 8, 8) });

@@ -50,7 +50,7 @@ impl Cores {
     pub fn built_in() -> Self {
         let text = include_str!("../../../data/cores.json");
         let cores: Self = serde_json::from_str(text).expect("a test reads it");
-        let source = "built-in speeds of a core; none are kept for this machine".into();
+        let source = "built-in speeds of a core, since none are kept for this machine".into();
         Self { source, ..cores }
     }
 

@@ -434,7 +434,7 @@ fn what_is_cut_or_damaged_is_refused() {
         let bytes = fs::read(file).unwrap();
         fs::write(file, &bytes[..bytes.len() - 1]).unwrap();
     };
-    assert!(refused(&cut, &part, true).contains("is cut"));
+    assert!(refused(&cut, &part, true).contains("is incomplete"));
     let text = refused(&|file| fs::remove_file(file).unwrap(), &part, true);
     assert!(text.contains("cannot read") && text.contains("state.2.3"), "{text}");
     assert_eq!(checkpoint::read(&path).unwrap().arrays[0].1, before);

@@ -97,7 +97,7 @@ fn a_folder_is_replaced_whole_and_only_one_that_was_written_so() {
     fs::remove_dir_all(&path).unwrap();
     fs::write(&path, "a file").unwrap();
     let refused = write("fourth").unwrap_err().to_string();
-    assert!(refused.contains("a file is there"), "{refused}");
+    assert!(refused.contains("a file of that name"), "{refused}");
 }
 
 #[cfg(unix)]
