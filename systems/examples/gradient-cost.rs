@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many forward runs a gradient costs, of acoustic waves and of heat: `gradient-cost [ENGINE] [EXTENT] [STEPS]`, such as
-//! `gradient-cost cuda 1024 200`. The least of some repetitions counts.
+//! How many forward runs a gradient costs, of acoustic waves and of heat: `gradient-cost [ENGINE] [EXTENT] [STEPS] [RANKS]`, such as
+//! `gradient-cost cuda 1024 200`, or with `2` at the end on two GPUs. The least of some repetitions counts.
 
 use std::path::Path;
 use std::time::Instant;
 
 use compute::engine::EngineRequest;
+use compute::plan::Sharing;
+use compute::ranks::engine::Ranks;
 use problem::{Dtype, Error};
 use systems::simulation::{Cotangents, GradientBy};
 use systems::{Description, FieldText, Simulation, System};
@@ -50,10 +52,18 @@ fn main() -> Result<(), Error> {
     let engine: EngineRequest = engine.parse().unwrap_or_else(|_| panic!("no engine '{engine}'"));
     let mut number =
         |usual: usize| arguments.next().map_or(usual, |it| it.parse().expect("a number"));
-    let (extent, steps) = (number(1024), number(200));
+    let (extent, steps, ranks) = (number(1024), number(200), number(1));
     for (name, description, by) in [("waves", waves(extent), "c"), ("heat", heat(extent), "k")] {
         let system = System::new(&description, Path::new(""))?;
-        let build = || Simulation::of(&system).engine(engine).build();
+        let build = || {
+            let simulation = Simulation::of(&system).engine(engine);
+            if ranks == 1 {
+                return simulation.build();
+            }
+            let devices = (engine == EngineRequest::Cuda).then(|| (0..ranks).collect());
+            let sharing = Sharing { devices, ..Sharing::among(Ranks::Threads(ranks)) };
+            simulation.shared(sharing).build()
+        };
         let (mut forward, mut with_build) = (f64::MAX, f64::MAX);
         for _ in 0..REPETITIONS {
             let start = Instant::now();
