@@ -57,15 +57,9 @@ impl Simulation {
     /// ([`Simulation::begin_shot`]), and returns the sum of their gradients ([`Simulation::gradient`]). `misfit` is told the number of
     /// the shot. The simulation is then after the steps of the last one.
     ///
-<<<<<<< /tmp/tmp151_hyyl/o
-    /// Shots of a grid that is small for the caches are computed at the same time, each by one core. Those of one that is small for a GPU are
-    /// computed each on a stream of its own, which a thread fills. So `misfit` may be asked by several threads, of shots in any order. The sum has the
-    /// same bits all the same. They share the memory that kept states may take, and so many are computed at the same time as leave each a
-=======
     /// Shots of a grid that is small for the caches are computed at the same time, each by one core. Those of a grid that is small for a GPU
     /// have a stream and a thread each. `misfit` may be asked by several threads, of shots in any order. The sum has the same bits all the
     /// same. They share the memory that kept states may take, and so many are computed at the same time as leave each a
->>>>>>> /tmp/tmp151_hyyl/t
     /// state at least.
     ///
     /// # Errors
