@@ -22,14 +22,18 @@ use rand_chacha::ChaCha8Rng;
 
 /// A state takes 2 KiB.
 fn reacting() -> System {
-    let own = Description::new(&[8, 16])
+    reacting_on([8, 16], "cos(x) + 0.1*y")
+}
+
+fn reacting_on(extents: [usize; 2], start: &str) -> System {
+    let own = Description::new(&extents)
         .dtype(problem::Dtype::F64)
         .time_step(0.1)
         .constant("k", 0.4)
         .derivative("laplace", "laplace", 4)
         .coefficient("c", "1 + 0.5*sin(x)")
         .field(
-            FieldText::new("u", "cos(x) + 0.1*y", "u + dt*(laplace(u) + k*c*u*(1 - u*new(v)))")
+            FieldText::new("u", start, "u + dt*(laplace(u) + k*c*u*(1 - u*new(v)))")
                 .boundary("x:periodic,y:symmetric"),
         )
         .field(FieldText::new("v", "0.2*x", "v + dt*sin(u)").boundary("edge"))
@@ -178,6 +182,43 @@ fn states_are_kept_where_it_is_asked() {
     assert!(refusal(cpu, TapeStorage::Memory, Some(Dtype::Tf32)).contains("take f32"));
     let nowhere = TapeStorage::Folder(folder.path().join("nowhere"));
     assert!(refusal(cpu, nowhere, None).contains("cannot write"));
+}
+
+/// Steps that are taken together keep and record what single steps do, which files of states have them be; and single runs of one step.
+#[test]
+fn steps_together_have_the_gradients_and_records_of_single_ones() {
+    const STEPS: usize = 13;
+    let system = reacting_on([128, 16], "cos(x) + 0.8*sin(0.1*y)");
+    let state = 2 * 8 * system.shape().points() as u64;
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            assert!(crate::cpu::depth(&system).unwrap() > 1, "{threads} threads");
+            let folder = tempfile::tempdir().unwrap();
+            let of = |place: TapeStorage, states: u64| {
+                let by = GradientBy {
+                    coefficients: vec!["c".into()],
+                    memory: Some(Bytes(states * state)),
+                    place,
+                    ..GradientBy::default()
+                };
+                let simulation = Simulation::of(&system).engine(EngineRequest::Cpu);
+                let mut simulation = simulation.build().unwrap();
+                let found = simulation.gradient(STEPS, &by, |after| Ok(half_squares(after).1));
+                (told(&found.unwrap()), simulation.records().to_vec())
+            };
+            let single = of(TapeStorage::Folder(folder.path().to_owned()), 100);
+            for states in [2, 4, 9, 100] {
+                assert!(
+                    of(TapeStorage::Memory, states) == single,
+                    "{threads} threads, {states} states"
+                );
+            }
+            let mut one = Simulation::of(&system).engine(EngineRequest::Cpu).build().unwrap();
+            (0..STEPS).for_each(|_| one.step(1).unwrap());
+            assert!(one.records() == single.1, "{threads} threads");
+        });
+    }
 }
 
 /// A GPU finds the same bits wherever states are kept, with all of them and with few, and what the cores of this machine find.
