@@ -295,11 +295,25 @@ fn check(command: &str, without: &Line, with: &Line, sign: Sign) -> Option<Strin
 fn table() -> Vec<(String, Vec<String>)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/command-line.md");
     let page = fs::read_to_string(page).unwrap();
-    let rows = page.lines().skip_while(|line| !line.starts_with("| option | `run`")).skip(2);
+    let rows = page.lines().skip_while(|line| !line.starts_with("| option | taken by |")).skip(2);
     let row = |line: &str| {
         let mut cells = line.split('|').map(|cell| cell.trim().to_owned());
         let option = cells.nth(1).unwrap();
-        (option.trim_matches('`').trim_start_matches("--").to_owned(), cells.take(5).collect())
+        let taken = cells.next().unwrap();
+        // Of a stencil and of a system, of `run` and of `plan`; then `example`, which computes systems.
+        let of = |command: &str| {
+            let own = taken.split(", ").find(|part| part.split(' ').next() == Some(command));
+            match own.map(|part| part.trim_start_matches(command).trim()) {
+                None => ["", ""],
+                Some("(stencils)") => ["works", "refused"],
+                Some("(systems)") => ["refused", "works"],
+                Some("(sums)") => ["works", "sums"],
+                Some(_) => ["works", "works"],
+            }
+        };
+        let cells = [of("run"), of("plan")].concat().into_iter().chain([of("example")[1]]);
+        let option = option.trim_matches('`').trim_start_matches("--").to_owned();
+        (option, cells.map(str::to_owned).collect())
     };
     rows.take_while(|line| line.starts_with('|')).map(row).collect()
 }
