@@ -37,7 +37,7 @@ TOLD = [
     (lambda: run(boundary="open"), ValueError, "open", {}, "no kind lets waves out"),
     (lambda: run(boundary="symetric"), ValueError, "symetric", {}, "did you mean symmetric?"),
     (lambda: run(boundary="left:zero"), ValueError, "left", {}, "did you mean x-:zero?"),
-    (lambda: run(boundary="x+:edge,x:zero"), ValueError, "undo", {}, 'give the more general one first: boundary="x:'),
+    (lambda: run(boundary="x+:edge,x:zero"), ValueError, "would replace", {}, 'give the more general one first: boundary="x:'),
     (lambda: run(boundary={"z": "edge"}), ValueError, "'z' is none of x, x-, x+", {}, ""),
     (lambda: run(boundary={"x": "clamp"}), ValueError, "'clamp' is none of", {"boundary": "x:clamp"}, "did you mean"),
     (lambda: run(boundary={"x-": "periodic"}), ValueError, "one side only", {}, "give one kind for all sides"),

@@ -216,7 +216,7 @@ pub trait StepSession: Session {
         None
     }
 
-    /// Keeps the present values of an array as values of a type; on a device they are there after [`StepSession::settle`].
+    /// Keeps the present values of an array as values of a type; on a device they are there after [`StepSession::wait_for_copies`].
     ///
     /// # Errors
     /// The device refuses, or a file cannot be written.

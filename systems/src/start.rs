@@ -238,7 +238,10 @@ impl StartFacts {
     ) -> Result<(Arc<Grid>, Losses), Error> {
         let node = match start {
             Start::Values(grid, losses) => return Ok((Arc::clone(grid), *losses)),
-            Start::OnDevice(_) if self.leaves_out => return Ok(nothing(system)),
+            // One that has left the GPU is not copied there by whoever takes the others.
+            Start::OnDevice(given) if self.leaves_out && given.on_device().is_some() => {
+                return Ok(nothing(system));
+            }
             Start::Expression(Node::Number(number)) if self.leaves_out && number.to_bits() == 0 => {
                 return Ok(nothing(system));
             }

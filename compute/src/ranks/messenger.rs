@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Messages between ranks, whatever carries them.
 
+use std::cell::OnceCell;
+
 use problem::Error;
 use problem::error::RankFailure;
 
@@ -42,6 +44,9 @@ pub trait Messenger {
     fn local_ranks(&self) -> usize {
         self.ranks()
     }
+
+    /// What a rank failed with, as far as rank 0 knows. After that no rank does anything, whichever of the ranks' computations asks.
+    fn failure(&self) -> &OnceCell<RankFailure>;
 
     /// A rank of which it is known that it is gone.
     fn gone(&self) -> Option<usize> {

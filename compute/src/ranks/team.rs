@@ -31,8 +31,6 @@ pub struct Team<S: ?Sized> {
     number: u64,
     /// Ranks that are threads of this process.
     threads: Vec<JoinHandle<()>>,
-    /// What a rank failed with, after which no rank does anything.
-    failed: Option<RankFailure>,
     /// What rounding in the other ranks' jumps can have caused.
     jump_errors: f64,
     /// The axes for whose sake last digits may differ from those of one device.
@@ -67,6 +65,11 @@ pub struct GridCut {
     pub parts: Vec<super::part::RankPart>,
 }
 
+/// That no rank has failed, in whichever of their computations.
+fn alive(post: &dyn Messenger) -> Result<(), Error> {
+    post.failure().get().cloned().map_or(Ok(()), |failure| Err(failure.into()))
+}
+
 impl<S: Session + ?Sized> Team<S> {
     /// Sends every rank a message of what is to be computed, and makes rank 0's own member; `threads` are the ranks of this
     /// process.
@@ -83,6 +86,8 @@ impl<S: Session + ?Sized> Team<S> {
         // Each of a process: its ranks may have several at the same time.
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // Ranks that failed in another computation take messages, and answer none.
+        alive(&*post)?;
         for rank in 1..post.ranks() {
             tell(&*post, rank, number, &Command::Begin)?;
             post.send(rank, MessageKind::Command, message.clone())?;
@@ -91,23 +96,15 @@ impl<S: Session + ?Sized> Team<S> {
             Ok(member) => member,
             Err(error) => {
                 let failure = RankFailure::new(0, "", &error);
+                let _ = post.failure().set(failure.clone());
                 send_failure(&*post, &failure);
                 end(&*post, number, threads);
                 return Err(failure.into());
             }
         };
-        let (failed, jump_errors, otherwise) = (None, 0.0, Vec::new());
-        let mut team = Self {
-            partition,
-            parts,
-            member,
-            post,
-            number,
-            threads,
-            failed,
-            jump_errors,
-            otherwise,
-        };
+        let (jump_errors, otherwise) = (0.0, Vec::new());
+        let mut team =
+            Self { partition, parts, member, post, number, threads, jump_errors, otherwise };
         team.replies(None)?;
         Ok(team)
     }
@@ -156,7 +153,7 @@ impl<S: Session + ?Sized> Team<S> {
         match failures.into_iter().next() {
             None => Ok(replies),
             Some(failure) => {
-                self.failed = Some(failure.clone());
+                let _ = self.post.failure().set(failure.clone());
                 Err(failure.into())
             }
         }
@@ -168,7 +165,7 @@ impl<S: Session + ?Sized> Team<S> {
     }
 
     fn alive(&self) -> Result<(), Error> {
-        self.failed.clone().map_or(Ok(()), |failure| Err(failure.into()))
+        alive(&*self.post)
     }
 
     /// The values of boxes of arrays, each as [`Session::read`] gives it; all ranks are asked before the first answers.
@@ -213,7 +210,7 @@ impl<S: Session + ?Sized> Team<S> {
                 let values = values.inspect_err(|error| {
                     let failure = RankFailure::new(rank, "", error);
                     send_failure(&*self.post, &failure);
-                    self.failed = Some(failure);
+                    let _ = self.post.failure().set(failure);
                 })?;
                 put(&mut result, region, &values, piece, bytes);
             }

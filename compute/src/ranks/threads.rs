@@ -3,7 +3,8 @@
 
 use super::messenger::{MessageKind, Messenger, check_ghosts};
 use problem::Error;
-use std::cell::RefCell;
+use problem::error::RankFailure;
+use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -21,6 +22,7 @@ pub struct Threads {
     arriving: Receiver<ThreadMessage>,
     /// What arrived before anybody asked for it.
     kept: RefCell<VecDeque<ThreadMessage>>,
+    failure: OnceCell<RankFailure>,
 }
 
 impl Threads {
@@ -28,13 +30,22 @@ impl Threads {
     #[must_use]
     pub fn new(ranks: usize) -> Vec<Self> {
         let (to, arriving): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
-        let end =
-            |(rank, arriving)| Self { rank, to: to.clone(), arriving, kept: RefCell::default() };
+        let end = |(rank, arriving)| Self {
+            rank,
+            to: to.clone(),
+            arriving,
+            kept: RefCell::default(),
+            failure: OnceCell::new(),
+        };
         arriving.into_iter().enumerate().map(end).collect()
     }
 }
 
 impl Messenger for Threads {
+    fn failure(&self) -> &OnceCell<RankFailure> {
+        &self.failure
+    }
+
     fn rank(&self) -> usize {
         self.rank
     }

@@ -72,7 +72,7 @@ impl DeviceBytes {
     }
 
     /// Memory that somebody may have had before, and that others may have later. All that was asked of the GPU before has to have
-    /// ended before anything is written to it ([`settle`]).
+    /// ended before anything is written to it ([`synchronise`]).
     ///
     /// # Errors
     /// As [`DeviceBytes::allocate`].

@@ -439,7 +439,7 @@ macro_rules! kernels {
             }
         }
 
-        #[doc = concat!("ManyStepParameters such steps, as by [`", stringify!($name), "()`], back and forth.")]
+        #[doc = concat!("Many such steps, as by [`", stringify!($name), "()`], back and forth.")]
         ///
         /// # Safety
         /// Launch with [`threads`] (`true`) threads and [`shared_bytes`] of dynamic shared memory. The two arrays are

@@ -286,7 +286,10 @@ mod tests {
             ("flux=", "'' is not a finite number"),
             ("robin=1,2", NUMBERS),
             ("x:robin=1,y:zero", NUMBERS),
-            ("robin=1,-2,3", "'robin=1,-2,3': a and b must not have different signs"),
+            (
+                "robin=1,-2,3",
+                "'robin=1,-2,3': a and b must not have different signs, nor both be 0",
+            ),
             ("robin=0,0,3", "'robin=0,0,3': a and b must not have different signs, nor both be 0"),
             ("x-:periodic", "x is periodic on one side only"),
             ("periodic,x-:zero", "x is periodic on one side only"),

@@ -44,7 +44,7 @@ pub struct Choices {
     pub system: System,
     pub asked: ComputeOptions,
     pub control: Control,
-    portions: Option<usize>,
+    pub portions: Option<usize>,
     fuse: Depth,
     kernel: Option<&'static dyn families::Family>,
     /// Steps between two rows of totals.

@@ -35,7 +35,7 @@ where
     [f32; R]: Registers,
 {
     unsafe {
-        let [a, b] = [0, 8192].map(|at| Tile::rows(Shared(at), Swizzle::Bytes128));
+        let [a, b] = [0, 8192].map(|at| SharedOperand::rows(Shared(at), Swizzle::Bytes128));
         let mut open = Sums::<R>::zeros().fence_with(words);
         open.multiply::<F>(0, a, b);
         open.multiply_held::<F>(0, 0, b);

@@ -22,7 +22,8 @@ use mpi::traits::*;
 use pause::Pause;
 use peers::Peers;
 use problem::Error;
-use std::cell::RefCell;
+use problem::error::RankFailure;
+use std::cell::{OnceCell, RefCell};
 use std::time::{Duration, Instant};
 
 /// The most bytes that MPI is given as one message: it counts them in 32 bits.
@@ -80,6 +81,7 @@ pub struct Mpi {
     /// This process's number among the ranks of this machine, and how many ranks this machine has.
     local: [usize; 2],
     peers: Peers,
+    failure: OnceCell<RankFailure>,
     /// Of each rank.
     arrived: RefCell<Vec<Inbox>>,
     /// Ghosts' points that are to leave together.
@@ -111,6 +113,7 @@ impl Mpi {
             rank,
             local,
             peers: Peers::new(own, &all),
+            failure: OnceCell::new(),
             arrived: RefCell::new((0..ranks).map(|_| Inbox::default()).collect()),
             leaving: RefCell::default(),
             lost: Box::new(lost),
@@ -318,6 +321,10 @@ impl Mpi {
 }
 
 impl Messenger for Mpi {
+    fn failure(&self) -> &OnceCell<RankFailure> {
+        &self.failure
+    }
+
     fn rank(&self) -> usize {
         self.rank
     }

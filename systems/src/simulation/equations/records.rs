@@ -71,7 +71,7 @@ impl SystemSimulation {
     pub(super) fn advance_evenly(&mut self, steps: usize) -> Result<Duration, Error> {
         let Some(every) = self.series else { return self.advance_and_record(steps) };
         let first = every - self.done % every;
-        // A tape goes along with single steps.
+        // A tape goes along with steps.
         if self.system.receivers.is_empty() && self.taping.is_none() {
             let (done, of) = (self.done, &self.system);
             let (time, all) = self.session.advance_and_reduce((of, done), steps, (first, every))?;

@@ -214,12 +214,13 @@ impl ReversePath {
             Form::Sum(_) => None,
         };
         let gone = self.go_all(of, back);
-        self.return_to(of, end)?;
+        let is_back = self.return_to(of, end);
         if let (Some(passed), Form::Equations(system)) = (passed, &mut of.form) {
             let passed: StepRecords = passed;
             system.restore_records(passed);
         }
-        gone
+        // Why going back failed says more than why the way to the end did then.
+        gone.and(is_back)
     }
 
     fn go_all(&mut self, of: &mut Simulation, back: &mut Simulation) -> Result<(), Error> {

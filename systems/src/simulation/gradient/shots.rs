@@ -144,12 +144,12 @@ impl Simulation {
         let (cores, one) = (rayon::current_num_threads(), (1, EngineRequest::Auto));
         let Some(choices) = &self.choices else { return Ok(one) };
         let system = &choices.system;
-        // Values that lie on a GPU are those of the thread that gave them.
+        // Shots begin with a state, but fields whose starts lie on a GPU are copied by one thread.
         let is_given = |start: &Start| matches!(start, Start::OnDevice(_));
         let is_plain = choices.asked.sharing.is_none()
             && choices.asked.family.is_none()
             && choices.asked.inputs.is_empty()
-            && !system.coefficients.iter().any(|own| is_given(&own.start))
+            && choices.portions.is_none()
             && !system.fields.iter().any(|own| is_given(&own.start));
         let bytes = system.arrays() * system.shape().points() * system.dtype().bytes();
         let bytes = (bytes as u64).max(1);
