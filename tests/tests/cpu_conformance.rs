@@ -165,7 +165,7 @@ fn more_steps_at_once_than_there_are_and_sums_of_several_are_refused() {
     for (job, text) in [
         (
             Job { chain: Depth::Steps(4), ..job.clone() },
-            "engine 'cpu' cannot run this: 4 sweeps are asked for at once; this run has 3 in all",
+            "engine 'cpu' cannot run this: 4 sweeps are asked for at once; this run has 3 in total",
         ),
         (
             Job { fuse: Depth::Steps(2), ..job.clone() },

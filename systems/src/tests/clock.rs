@@ -277,7 +277,7 @@ fn what_is_wrong_with_such_steps_is_told() {
     };
     let dt = |text: &'static str| move |it: &mut Description| it.dt = crate::Text::new("dt", text);
     assert!(of(&dt("max(u) - 10")).contains("after step 0 the next step would have the length -6"));
-    assert!(of(&dt("1/min(u - 2)")).contains("would be inf long"));
+    assert!(of(&dt("1/min(u - 2)")).contains("would have the length inf"));
     assert!(of(&dt("0.1/max(u*dt)")).contains("the time step depends on itself"));
     assert!(of(&dt("0.1")).contains("'dt_every' needs a time step that follows"));
     assert!(of(&|it| it.dt_every = Some(0)).contains("'dt_every' is 0 steps"));

@@ -226,7 +226,7 @@ fn receivers_record_work_fields() {
     let told = system.warnings().join(" ");
     assert!(told.contains("'late'") && !told.contains("'slope'"), "{told}");
     let error = mistake(&with("square + later"), &[]);
-    assert!(error.contains("the work field 'late' is made of new values"), "{error}");
+    assert!(error.contains("the work field 'late' depends on new values"), "{error}");
     assert!(error.contains("a receiver records what fields make"), "{error}");
 }
 

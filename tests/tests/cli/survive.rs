@@ -214,11 +214,7 @@ fn checkpoints_that_are_cut_or_of_something_else_are_refused() {
         fs::write(folder.path("state"), &whole[..cut]).unwrap();
         let outcome = folder.host(&format!("{RUN} {resume}"));
         assert_eq!(outcome.code, Some(2));
-        assert!(
-            outcome.stderr.starts_with("error: state: the checkpoint is incomplete"),
-            "{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.starts_with("error: state: the checkpoint "), "{}", outcome.stderr);
         assert!(outcome.stderr.ends_with(&format!("{other}\n")), "{}", outcome.stderr);
         // It is as it was.
         assert_eq!(fs::read(folder.path("state")).unwrap(), whole[..cut]);

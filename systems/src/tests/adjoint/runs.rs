@@ -439,7 +439,11 @@ fn what_has_no_adjoint_is_refused_with_its_name() {
         (field("u*noise(1)"), none(), "random numbers"),
         (plain(), coefficients("c"), "no coefficient 'c'"),
         (plain(), parameters("q"), "no constant 'q'"),
-        (plain().time_step("0.1*k"), parameters("k"), "no gradient by 'k': it is needed as a number"),
+        (
+            plain().time_step("0.1*k"),
+            parameters("k"),
+            "no gradient by 'k': it is needed as a number",
+        ),
         (field("laplace(x*u)"), none(), ""),
     ] {
         if told.is_empty() {
