@@ -120,7 +120,7 @@ fn only_rank_0_heeds_a_request_to_end() {
     }
     let ProgramOutput { code, stderr, .. } = end_of(child);
     assert_eq!(code, Some(143), "{stderr}");
-    assert!(stderr.contains("error: interrupted by SIGTERM; state holds it"), "{stderr}");
+    assert!(stderr.contains("error: interrupted by SIGTERM; state holds the state"), "{stderr}");
     resume(&folder, 8);
 }
 

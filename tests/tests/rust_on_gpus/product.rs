@@ -62,7 +62,7 @@ fn main() -> Result<(), cuda_driver::Error> {
 #[cfg(test)]
 mod tests {
     use super::{example, product};
-    use cuda_sim::{Config, Memory, launch};
+    use cuda_sim::{LaunchConfig, Memory, launch};
 
     #[test]
     fn the_product_is_that_of_the_matrices() {
@@ -72,7 +72,7 @@ mod tests {
         let metadata = memory.input("metadata", &metadata);
         let d = memory.output("d", example::product().len());
         // One block of one warp.
-        launch("product", Config::default(), &mut memory, || {
+        launch("product", LaunchConfig::default(), &mut memory, || {
             let (a, b) = (kept.as_ptr().cast(), columns.as_ptr().cast());
             // SAFETY: the operands are as the kernel wants them.
             unsafe { product(a, metadata.as_ptr(), b, d.as_mut_ptr()) }
