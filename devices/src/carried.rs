@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cuda_chip::Chip;
 use cuda_driver::Code;
 
-/// Kernels that were asked for, by chip and name, for as long as the process lives: unpacking all of a chip, some 30 MB, takes a
-/// tenth of a second, and each session asks for a few.
+/// Kernels that were asked for, by chip and name, for as long as the process lives. Each session asks for a few. To unpack all of
+/// a chip, some 30 MB, took most of the 360 ms in which a session began (in a build for tests).
 static ASKED: Mutex<BTreeMap<(Chip, String), Arc<str>>> = Mutex::new(BTreeMap::new());
 
 /// The kernels that this program carries for a chip.
