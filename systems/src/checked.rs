@@ -36,6 +36,7 @@ use super::stencils;
 use super::tables;
 use super::text::Text;
 use super::totals::Totals;
+use super::vanishing::Vanishing;
 use files::io::npy;
 use problem::boundary::Side;
 use problem::check::rounded::Losses;
@@ -83,6 +84,8 @@ pub struct System {
     pub(super) totals: Totals,
     /// Where a run has come to its end, if a condition says it.
     pub(super) end: Option<Node>,
+    /// Arrays that are 0 at most points, or needed at few; where nothing is said, nothing is known.
+    pub(super) vanishing: Vec<Vanishing>,
     /// Points whose values engines record.
     pub(super) receivers: Vec<Receiver>,
     /// What is recorded of them.
@@ -158,6 +161,7 @@ impl System {
             shares: Vec::new(),
             totals: Totals::default(),
             end: None,
+            vanishing: Vec::new(),
             receivers: Vec::new(),
             traces: Vec::new(),
             program: Program::default(),
@@ -299,11 +303,11 @@ impl System {
             Some(StepLength { rule: Rule::Within { first, .. }, .. }) => *first,
             _ => self.clock.dt,
         };
-        let Self { shape, spacing, fields, works, coefficients, stencils, .. } = self;
+        let Self { shape, spacing, fields, works, coefficients, stencils, vanishing, .. } = self;
         let steps = pml::Steps { shape: *shape, spacing: *spacing, dt, by_stages };
         let is_average = |(_, it): &(Text, StencilText)| matches!(it, StencilText::Average { .. });
         let averages: Vec<bool> = description.stencils.iter().map(is_average).collect();
-        let equations = pml::Equations { fields, rates, works, coefficients, stencils };
+        let equations = pml::Equations { fields, rates, works, coefficients, stencils, vanishing };
         pml::absorb(equations, text, (scope, &averages), &texts(description, 0), steps)
     }
 

@@ -1,89 +1,83 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a program is at points where no comparison of an index with a number holds: adjoints tell sides by such ones, and few points lie there.
+//! What a program is at most points: where no comparison of an index with a number holds, which tell sides in adjoints, and where what layers
+//! along sides remember is 0.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use super::expression::{Function, Node};
-use super::program::{Operation, Program, Value};
+use super::expression::{Array, Function, Node};
+use super::program::{Offset, Operation, Program, Value};
+use super::vanishing::Vanishing;
 
-/// By axis, where a comparison of an index may hold.
-pub type Compared = [BTreeSet<i64>; 3];
+/// Points of the grid, by their indices along each axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Region {
+    /// From an index to the one behind the last, along z, y, x.
+    pub ranges: [Range<i64>; 3],
+    /// But for those with one of these.
+    pub but_at: [BTreeSet<i64>; 3],
+}
+
+/// All indices of an axis.
+const ALL: Range<i64> = i64::MIN..i64::MAX;
+
+impl Region {
+    /// Whether each axis has indices that do not belong to it.
+    #[must_use]
+    pub fn bounded(&self) -> [bool; 3] {
+        [0, 1, 2].map(|axis| self.ranges[axis] != ALL || !self.but_at[axis].is_empty())
+    }
+}
+
+/// A program where some indices of a point lie within a region.
+pub struct Inside {
+    /// The program. It writes some of the arrays only: the others keep their 0 there, or nobody needs what they are.
+    pub program: Program,
+    /// The places of what it writes among what the whole program writes.
+    pub writes: Vec<usize>,
+    /// Work fields that are 0 there.
+    pub zeros: Vec<Array>,
+    /// The region.
+    pub region: Region,
+}
 
 /// What is known of a result.
 #[derive(Clone, Copy)]
 enum Known {
     Is(Value),
-    False,
+    Zero,
 }
 
 impl Program {
-    /// The program without what such comparisons choose, and the indices for which it is another one; none if there are no comparisons, or
-    /// what they say is a number.
+    /// The program at points whose indices along the axes that are chosen lie within the region that it is given with. None if it is the program
+    /// itself, or if what is 0 is needed as a number.
     #[must_use]
-    pub fn inside(&self) -> Option<(Self, Compared)> {
-        let mut compared = Compared::default();
-        let (mut known, mut operations) = (Vec::<Known>::new(), Vec::new());
+    pub fn inside(&self, axes: [bool; 3], vanishing: &[Vanishing]) -> Option<Inside> {
+        let region = Region { ranges: [ALL, ALL, ALL], but_at: Default::default() };
+        let mut folding = Folding { of: self, axes, vanishing, region, operations: Vec::new() };
+        let mut known = Vec::<Known>::new();
         for operation in &self.operations {
-            let value = |value: &Value| match value {
-                Value::Result(result) => known[*result],
-                other => Known::Is(*other),
-            };
-            let index = match operation {
-                Operation::Call(Function::Equal, parts) => self.index(parts),
-                _ => None,
-            };
-            if let Some((axis, at)) = index {
-                compared[axis].insert(at);
-                known.push(Known::False);
-                continue;
-            }
-            let own = match operation {
-                Operation::Call(function, parts) => {
-                    let parts: Vec<Known> = parts.iter().map(value).collect();
-                    match (function, &parts[..]) {
-                        (Function::If, [Known::False, _, otherwise]) => *otherwise,
-                        (Function::And, [Known::False, _] | [_, Known::False])
-                        | (Function::Or, [Known::False, Known::False]) => Known::False,
-                        _ => {
-                            let parts = parts.into_iter().map(Known::value);
-                            let parts = parts.collect::<Option<Vec<Value>>>()?;
-                            operations.push(Operation::Call(*function, parts));
-                            Known::Is(Value::Result(operations.len() - 1))
-                        }
-                    }
-                }
-                Operation::Sum(..) | Operation::Noise(..) => {
-                    operations.push(operation.clone());
-                    Known::Is(Value::Result(operations.len() - 1))
-                }
-            };
+            let own = folding.operation(operation, &known)?;
             known.push(own);
         }
-        if compared.iter().all(BTreeSet::is_empty) {
+        let (mut places, mut results, mut zeros) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, (array, result)) in self.writes.iter().zip(&self.results).enumerate() {
+            let value = folding.value(result, &known);
+            let is_work = matches!(array, Array::Work(_));
+            if is_work && matches!(value, Known::Zero) {
+                zeros.push(*array);
+            } else if !folding.vanishes(*array, &[[0; 3]]) {
+                places.push(place);
+                results.push(folding.number(value)?);
+            }
+        }
+        let Folding { region, operations, .. } = folding;
+        if region.bounded() == [false; 3] {
             return None;
         }
-        let results = self.results.iter().map(|value| match value {
-            Value::Result(result) => known[*result].value(),
-            other => Some(*other),
-        });
-        let results = results.collect::<Option<_>>()?;
-        let inside = Self { operations, results, ..self.clone() };
-        Some((inside.needed(), compared))
-    }
-
-    /// The axis and the index of a comparison of one with a number.
-    fn index(&self, parts: &[Value]) -> Option<(usize, i64)> {
-        let (axis, offset, scalar) = match *parts {
-            [Value::Index(axis, offset), Value::Scalar(scalar)]
-            | [Value::Scalar(scalar), Value::Index(axis, offset)] => (axis, offset, scalar),
-            _ => return None,
-        };
-        match self.scalars[scalar] {
-            Node::Number(number) if number.fract() == 0.0 && number.abs() < 1e9 => {
-                Some((axis, number as i64 - i64::from(offset[axis])))
-            }
-            _ => None,
-        }
+        let writes = places.iter().map(|place| self.writes[*place]).collect();
+        let program = Self { operations, results, writes, ..self.clone() };
+        Some(Inside { program: program.needed(), writes: places, zeros, region })
     }
 
     /// The program without operations whose results nobody takes.
@@ -123,11 +117,115 @@ impl Program {
     }
 }
 
-impl Known {
-    fn value(self) -> Option<Value> {
-        match self {
-            Self::Is(value) => Some(value),
-            Self::False => None,
+/// A program that is written again with what is known of a region.
+struct Folding<'a> {
+    of: &'a Program,
+    axes: [bool; 3],
+    vanishing: &'a [Vanishing],
+    region: Region,
+    operations: Vec<Operation>,
+}
+
+impl Folding<'_> {
+    /// What is known of the result of an operation; nothing if what is 0 is needed as a number that the program does not have.
+    fn operation(&mut self, operation: &Operation, known: &[Known]) -> Option<Known> {
+        match operation {
+            Operation::Call(function, parts) => {
+                if *function == Function::Equal && self.is_elsewhere(parts) {
+                    return Some(Known::Zero);
+                }
+                let parts: Vec<Known> = parts.iter().map(|it| self.value(it, known)).collect();
+                self.call(*function, &parts)
+            }
+            Operation::Sum(array, taps) => {
+                let offsets: Vec<Offset> = taps.iter().map(|(offset, _)| *offset).collect();
+                match self.vanishes(*array, &offsets) {
+                    true => Some(Known::Zero),
+                    false => Some(self.push(operation.clone())),
+                }
+            }
+            Operation::Noise(..) => Some(self.push(operation.clone())),
+        }
+    }
+
+    /// What is known of a function of others. Products with what is 0 are 0, whatever the other factor is.
+    fn call(&mut self, function: Function, parts: &[Known]) -> Option<Known> {
+        use Function as F;
+        use Known::Zero;
+        Some(match (function, parts) {
+            (F::Multiply | F::And, [Zero, _] | [_, Zero])
+            | (F::Add | F::Subtract | F::Or | F::Min | F::Max, [Zero, Zero])
+            | (F::Negate | F::Abs | F::Sqrt | F::Floor, [Zero])
+            | (F::If, [_, Zero, Zero]) => Zero,
+            (F::PowerOf(power), [Zero]) if power > 0 => Zero,
+            (F::Add, [Zero, other] | [other, Zero]) | (F::Subtract, [other, Zero]) => *other,
+            (F::If, [Zero, _, otherwise]) => *otherwise,
+            (F::Subtract, [Zero, other]) => self.kept(F::Negate, &[*other])?,
+            _ => self.kept(function, parts)?,
+        })
+    }
+
+    /// A function that is computed as before.
+    fn kept(&mut self, function: Function, parts: &[Known]) -> Option<Known> {
+        let parts = parts.iter().map(|part| self.number(*part)).collect::<Option<_>>()?;
+        Some(self.push(Operation::Call(function, parts)))
+    }
+
+    fn push(&mut self, operation: Operation) -> Known {
+        self.operations.push(operation);
+        Known::Is(Value::Result(self.operations.len() - 1))
+    }
+
+    /// What is known of an operand.
+    fn value(&mut self, value: &Value, known: &[Known]) -> Known {
+        match *value {
+            Value::Result(result) => known[result],
+            Value::Read(array, offset) if self.vanishes(array, &[offset]) => Known::Zero,
+            other => Known::Is(other),
+        }
+    }
+
+    /// It as an operand.
+    fn number(&self, known: Known) -> Option<Value> {
+        match known {
+            Known::Is(value) => Some(value),
+            Known::Zero => {
+                let zero = |scalar: &Node| *scalar == Node::Number(0.0);
+                self.of.scalars.iter().position(zero).map(Value::Scalar)
+            }
+        }
+    }
+
+    /// Whether an array vanishes at these offsets from points of the region, which becomes as small as that takes.
+    fn vanishes(&mut self, array: Array, offsets: &[Offset]) -> bool {
+        let mut found = false;
+        let own = |it: &&Vanishing| it.is_of(array) && self.axes[it.axis];
+        for Vanishing { axis, from, to, .. } in self.vanishing.iter().filter(own) {
+            found = true;
+            let range = &mut self.region.ranges[*axis];
+            for offset in offsets.iter().map(|offset| i64::from(offset[*axis])) {
+                *range = range.start.max(from.saturating_sub(offset))
+                    ..range.end.min(to.saturating_sub(offset));
+            }
+        }
+        found
+    }
+
+    /// Whether a comparison is one of an index with a number along a chosen axis; the region is without that index.
+    fn is_elsewhere(&mut self, parts: &[Value]) -> bool {
+        let (axis, offset, scalar) = match *parts {
+            [Value::Index(axis, offset), Value::Scalar(scalar)]
+            | [Value::Scalar(scalar), Value::Index(axis, offset)] => (axis, offset, scalar),
+            _ => return false,
+        };
+        match self.of.scalars[scalar] {
+            Node::Number(number)
+                if self.axes[axis] && number.fract() == 0.0 && number.abs() < 1e9 =>
+            {
+                self.region.but_at[axis].insert(number as i64 - i64::from(offset[axis]));
+                true
+            }
+            _ => false,
         }
     }
 }
@@ -136,22 +234,55 @@ impl Known {
 mod tests {
     use std::path::Path;
 
+    use super::Vanishing;
+    use crate::expression::Array;
     use crate::{Description, FieldText, System};
+
+    fn program(next: &str) -> crate::program::Program {
+        let description = Description::new(&[9, 12]).derivative("laplace", "laplace", 2);
+        let description = description.coefficient("c", "x");
+        let description = description.field(FieldText::new("u", "x", next));
+        System::new(&description, Path::new("")).unwrap().program
+    }
 
     #[test]
     fn what_is_chosen_at_sides_is_not_computed_inside() {
-        let program = |next: &str| {
-            let description = Description::new(&[9, 12]).derivative("laplace", "laplace", 2);
-            let description = description.field(FieldText::new("u", "x", next));
-            System::new(&description, Path::new("")).unwrap().program
-        };
         let sides =
             program("laplace(u) + if(iy == 8 and ix == 0, sin(u)*2, 0) + if(ix == 3, u, 1)");
-        let (inside, [z, y, x]) = sides.inside().unwrap();
+        let inside = sides.inside([true; 3], &[]).unwrap();
+        let [z, y, x] = inside.region.but_at;
         assert_eq!((z.len(), y.into_iter().collect::<Vec<_>>()), (0, vec![8]));
         assert_eq!(x.into_iter().collect::<Vec<_>>(), [0, 3]);
-        assert_eq!(inside.operations.len(), 3, "{inside:?}");
-        assert!(program("laplace(u) + if(u == 3, sin(u), 0)").inside().is_none());
-        assert!(program("u + if(ix < 3, sin(u), 0)").inside().is_none());
+        assert_eq!(inside.program.operations.len(), 3, "{:?}", inside.program);
+        // In the row of the comparison that of the other axis is known.
+        let inside = sides.inside([false, false, true], &[]).unwrap();
+        assert_eq!(inside.region.bounded(), [false, false, true]);
+        assert_eq!(inside.program.operations.len(), 3, "{:?}", inside.program);
+        let none = |next: &str| program(next).inside([true; 3], &[]).is_none();
+        assert!(none("laplace(u) + if(u == 3, sin(u), 0)"));
+        assert!(none("u + if(ix < 3, sin(u), 0)"));
+    }
+
+    #[test]
+    fn what_is_multiplied_by_zeros_is_not_computed() {
+        let c = Vanishing { array: Array::Coefficient(0), axis: 2, from: 3, to: 9 };
+        let fold = |next: &str| program(next).inside([true; 3], &[c]).unwrap();
+        let inside = fold("u + laplace(c)*sin(u)");
+        assert_eq!(inside.program.operations.len(), 0, "{:?}", inside.program);
+        // Neighbours are read, too.
+        assert_eq!(inside.region.ranges[2], 4..8);
+        assert_eq!(inside.region.bounded(), [false, false, true]);
+        assert_eq!(fold("u + c*sin(u)").region.ranges[2], 3..9);
+        // What is 0 is needed, and the program has no such number.
+        assert!(program("u + exp(c)").inside([true; 3], &[c]).is_none());
+        assert!(program("u + c").inside([false, true, true], &[]).is_none());
+    }
+
+    #[test]
+    fn what_nobody_needs_is_not_written() {
+        let u = Vanishing { array: Array::Field { field: 0, level: 0 }, axis: 1, from: 2, to: 7 };
+        let inside = program("u + laplace(u)*c").inside([true; 3], &[u]).unwrap();
+        assert_eq!((inside.writes.len(), inside.program.operations.len()), (0, 0));
+        assert_eq!(inside.region.ranges[1], 3..6);
     }
 }

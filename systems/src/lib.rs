@@ -100,6 +100,7 @@ mod tables;
 mod tape;
 mod totals;
 mod unrounded;
+mod vanishing;
 mod walls;
 
 #[cfg(test)]

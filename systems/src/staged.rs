@@ -88,6 +88,7 @@ impl System {
             shares: Vec::new(),
             receivers: Vec::new(),
             side_values: self.side_values.clone(),
+            vanishing: self.vanishing.clone(),
             stages: vec![program.clone()],
             program,
             warnings: Vec::new(),

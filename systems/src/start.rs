@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The values that a system starts with.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -50,8 +51,12 @@ impl StartValues {
             })
         };
         let mut fields = Vec::new();
-        for field in &system.fields {
-            let levels = (0..field.levels).map(|level| take(field, level));
+        for (number, field) in system.fields.iter().enumerate() {
+            let own = |grid: Arc<Grid>| match system.with_zeros(number, &grid) {
+                Cow::Owned(own) => Arc::new(own),
+                Cow::Borrowed(_) => grid,
+            };
+            let levels = (0..field.levels).map(|level| take(field, level).map(own));
             fields.push(levels.collect::<Result<_, _>>()?);
         }
         Ok(Self { step, coefficients: known.coefficients, fields, rounded: known.rounded })
@@ -115,7 +120,8 @@ impl StartValues {
                 let (shape, points) = (system.shape.to_string(), system.shape.points());
                 return Err(Error::Points { shape, points, found: grid.shape.points() });
             }
-            let grid = Arc::new(grid.clone().stored_as(system.dtype)?);
+            let grid = system.with_zeros(field, grid).into_owned();
+            let grid = Arc::new(grid.stored_as(system.dtype)?);
             let given = system.fields[field].before.len();
             let levels = beginning.fields[field].iter_mut().enumerate();
             let levels = levels.filter(|(level, _)| *level == 0 || *level > given);

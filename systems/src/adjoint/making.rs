@@ -13,6 +13,7 @@ use crate::expression::{Array, Fold, Node, Reduction};
 use crate::parts::Start;
 use crate::sides::later;
 use crate::text::Text;
+use crate::vanishing::Vanishing;
 use problem::{Dtype, Error, Grid};
 
 mod ends;
@@ -267,6 +268,7 @@ impl AdjointBuilder<'_> {
         checked.hold(
             &given.iter().map(|given: &ForwardField| given.name.as_str()).collect::<Vec<_>>(),
         );
+        checked.vanish(&self.vanishing(&adjoints));
         let source_count = system.source_places;
         Ok(Adjoint {
             description,
@@ -281,6 +283,23 @@ impl AdjointBuilder<'_> {
             constants,
             arrays: self.files,
         })
+    }
+
+    /// Arrays of the adjoint, by name, that vanish as those do of which they are the adjoints or the values.
+    fn vanishing(&self, adjoints: &[Vec<Array>]) -> Vec<(String, Vanishing)> {
+        let mut found = Vec::new();
+        for known in &self.reverse.system.vanishing {
+            let mut arrays = vec![known.array];
+            if let Array::Field { field, .. } = known.array {
+                arrays.push(Array::New(field));
+                arrays.extend(&adjoints[field]);
+            }
+            let own = self.reverse.vanishing.iter().filter(|(_, of)| known.is_of(*of));
+            arrays.extend(own.map(|(own, _)| *own));
+            let names = arrays.iter().filter_map(|array| self.names.get(array));
+            found.extend(names.map(|name| (name.clone(), *known)));
+        }
+        found
     }
 
     /// The steps of the adjoint.

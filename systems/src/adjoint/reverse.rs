@@ -105,6 +105,8 @@ pub struct Reverse<'a> {
     pub after: BTreeMap<usize, Node>,
     /// What was taken for constant.
     pub constants: BTreeSet<&'static str>,
+    /// Adjoints of what vanishes somewhere, with the array that does: nobody needs them there, as whatever they are handed on by vanishes, too.
+    pub vanishing: Vec<(Array, Array)>,
 }
 
 impl<'a> Reverse<'a> {
@@ -128,6 +130,7 @@ impl<'a> Reverse<'a> {
             usual: [false; 3],
             after: BTreeMap::new(),
             constants: BTreeSet::new(),
+            vanishing: Vec::new(),
         };
         reverse.activate_totals();
         reverse.activate();
@@ -211,6 +214,7 @@ impl<'a> Reverse<'a> {
                         periodic,
                         sides: None,
                     });
+                    self.vanishing.push((own, computed));
                     times(factor, Node::Read(own))
                 }
             };

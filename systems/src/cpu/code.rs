@@ -56,19 +56,18 @@ impl<R: Real> Code<R> {
         own: impl Fn(Array) -> Option<usize>,
         place: impl Fn(Array, Offset) -> isize,
     ) -> Self {
-        Self::within(program, program, own, place)
+        Self::within([program; 2], |_, array| own(array), place)
     }
 
-    /// The code of a program that reads no more than another one, of which it is given what that reads.
+    /// The code of a program that reads no more than another one, the second, of which it is given what that reads.
     pub fn within(
-        program: &Program,
-        whole: &Program,
-        own: impl Fn(Array) -> Option<usize>,
+        [program, whole]: [&Program; 2],
+        own: impl Fn(&Program, Array) -> Option<usize>,
         place: impl Fn(Array, Offset) -> isize,
     ) -> Self {
-        let chains = chains::of(program, &own);
+        let chains = chains::of(program, |array| own(program, array));
         let last_use = last_uses(&chains);
-        let reads = AllReads::of(whole, own, place);
+        let reads = AllReads::of(whole, |array| own(whole, array), place);
         let scalars = program.scalars.len();
         let mut code = Self { steps: Vec::new(), arrays: reads.arrays(), scalars, slots: scalars };
         let (mut free, mut slot_of) = (Vec::new(), vec![0; last_use.len()]);

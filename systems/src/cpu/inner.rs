@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a stage computes away from points that its conditions name by their indices, such as those at sides.
+//! What a stage computes at most points: away from points that its conditions name by their indices, and from layers along sides. Rows are cut
+//! where another program begins. Which program a point has depends on its indices alone, so that it is the same one whoever computes it.
 
 use std::ops::Range;
 
@@ -8,65 +9,147 @@ use super::compiled::Compiled;
 use super::real::Real;
 use crate::checked::System;
 use crate::expression::Array;
+use crate::inside::Inside;
 use crate::program::{Offset, Program};
+use crate::vanishing::Vanishing;
 
 /// Indices of an axis that are told, at most: of more too many rows would be cut into pieces.
 const MOST: usize = 16;
+/// Sets of axes.
+pub const SETS: usize = 8;
 
-/// It, and where it does not hold.
+/// The programs of a stage by the set of axes along which a point lies within the region: axis a has the bit 1 << a. That of no axis is the
+/// stage's own.
 pub struct Inner<R: Real> {
-    pub code: Code<R>,
-    pub compiled: Option<Compiled<R>>,
-    /// By axis, in order.
+    pub programs: [Option<InnerProgram<R>>; SETS],
+    /// Along which axes there are points outside of the region.
+    bounded: [bool; 3],
+    /// Along each axis the indices within the region, of the part that is computed.
+    ranges: [Range<usize>; 3],
+    /// But for these, in order.
     but_at: [Vec<usize>; 3],
 }
 
+/// What is computed at some points of a stage.
+pub struct InnerProgram<R: Real> {
+    pub code: Code<R>,
+    pub compiled: Option<Compiled<R>>,
+    /// The places of what it writes among what the stage writes.
+    pub writes: Vec<usize>,
+}
+
 impl<R: Real> Inner<R> {
-    /// Of a stage with so many outputs; none if there are no such points, or it takes hardly less elsewhere. It reads what the stage reads.
+    /// Of a stage. None if all points have one program, or it takes hardly less elsewhere. The programs read what the stage reads. Work fields
+    /// that the stage leaves at 0 are added to what vanishes.
     pub fn new(
         program: &Program,
         (system, streams): (&System, bool),
-        own: impl Fn(Array) -> Option<usize>,
+        own: impl Fn(&Program, Array) -> Option<usize>,
         place: impl Fn(Array, Offset) -> isize,
+        vanishing: &mut Vec<Vanishing>,
     ) -> Option<Self> {
-        let (inside, compared) = program.inside()?;
-        if inside.operations.len() * 4 > program.operations.len() * 3
-            || compared.iter().any(|at| at.len() > MOST)
+        let Inside { program: most, region, writes, .. } = program.inside([true; 3], vanishing)?;
+        let bounded = region.bounded();
+        let axes = |set: usize| [0, 1, 2].map(|axis| set >> axis & 1 == 1 || !bounded[axis]);
+        for axis in (0..3).filter(|axis| bounded[*axis]) {
+            let alone = program.inside(axes(1 << axis), vanishing);
+            if let Some(Inside { zeros, region, .. }) = alone {
+                let Range { start: from, end: to } = region.ranges[axis].clone();
+                let zeros = zeros.iter().filter(|_| region.but_at[axis].is_empty());
+                vanishing.extend(zeros.map(|array| Vanishing { array: *array, axis, from, to }));
+            }
+        }
+        let size = |program: &Program, writes: usize| program.operations.len() + writes;
+        if size(&most, writes.len()) * 4 > size(program, program.writes.len()) * 3
+            || region.but_at.iter().any(|at| at.len() > MOST)
         {
             return None;
         }
-        let code = Code::within(&inside, program, own, place);
-        let compiled = Compiled::new(&code, (system, program.writes.len()), streams);
-        let mut but_at: [Vec<usize>; 3] = Default::default();
-        for (axis, to) in but_at.iter_mut().enumerate() {
-            let places = compared[axis].iter().map(|at| at - system.origin[axis] as i64);
-            to.extend(places.filter_map(|at| usize::try_from(at).ok()));
-        }
-        Some(Self { code, compiled, but_at })
+        let programs = std::array::from_fn(|set| {
+            let is_one = set > 0 && (0..3).all(|axis| set >> axis & 1 == 0 || bounded[axis]);
+            let Inside { program: inside, writes, .. } =
+                is_one.then(|| program.inside(axes(set), vanishing)).flatten()?;
+            let code = Code::within([&inside, program], &own, &place);
+            let compiled = Compiled::new(&code, (system, writes.len()), streams);
+            Some(InnerProgram { code, compiled, writes })
+        });
+        let ranges = std::array::from_fn(|axis| {
+            let own = |at: i64| at.saturating_sub(system.origin[axis] as i64);
+            let Range { start, end } = &region.ranges[axis];
+            let part = |at: i64| usize::try_from(own(at).max(0)).unwrap_or(usize::MAX);
+            part(*start)..part(*end)
+        });
+        let but_at = std::array::from_fn(|axis| {
+            let own = region.but_at[axis].iter().map(|at| at - system.origin[axis] as i64);
+            own.filter_map(|at| usize::try_from(at).ok()).collect()
+        });
+        Some(Self { programs, bounded, ranges, but_at })
     }
 
-    /// The pieces of so many columns of a row, from a point on, and whether it holds in each.
-    pub fn pieces(&self, [z, y, start]: [usize; 3], length: usize) -> Vec<(Range<usize>, bool)> {
-        let [planes, rows, columns] = &self.but_at;
-        if planes.contains(&z) || rows.contains(&y) {
-            return vec![(0..length, false)];
+    /// Whether all programs are machine code, or none is.
+    pub fn are_compiled(&self) -> impl Iterator<Item = bool> {
+        let computing = self.programs.iter().flatten().filter(|it| !it.writes.is_empty());
+        computing.map(|it| it.compiled.is_some())
+    }
+
+    /// The pieces of so many columns of a row, from a point on, and the set of axes of each.
+    pub fn pieces(&self, [z, y, start]: [usize; 3], length: usize) -> Vec<(Range<usize>, usize)> {
+        let mut along = 0;
+        for (axis, at) in [(0, z), (1, y)] {
+            let lies_within = self.ranges[axis].contains(&at) && !self.but_at[axis].contains(&at);
+            along |= usize::from(self.bounded[axis] && lies_within) << axis;
         }
-        let mut pieces: Vec<(Range<usize>, bool)> = Vec::new();
-        let mut done = 0;
-        for column in columns {
-            let Some(at) = column.checked_sub(start).filter(|at| *at < length) else { continue };
-            if at > done {
-                pieces.push((done..at, true));
+        if !self.bounded[2] {
+            return vec![(0..length, along)];
+        }
+        let mut pieces: Vec<(Range<usize>, usize)> = Vec::new();
+        let mut add = |to: usize, set: usize, done: &mut usize| {
+            let to = to.min(length);
+            if to <= *done {
+                return;
             }
             match pieces.last_mut() {
-                Some((last, false)) if last.end == at => last.end = at + 1,
-                _ => pieces.push((at..at + 1, false)),
+                Some((last, known)) if *known == set => last.end = to,
+                _ => pieces.push((*done..to, set)),
             }
-            done = at + 1;
+            *done = to;
+        };
+        let inside = along | 1 << 2;
+        let [first, last] = [self.ranges[2].start, self.ranges[2].end.max(self.ranges[2].start)];
+        let mut done = 0;
+        add(first.saturating_sub(start), along, &mut done);
+        for column in self.but_at[2].iter().filter(|column| (first..last).contains(*column)) {
+            let Some(at) = column.checked_sub(start) else { continue };
+            add(at, inside, &mut done);
+            add(at + 1, along, &mut done);
         }
-        if done < length {
-            pieces.push((done..length, true));
-        }
+        add(last.saturating_sub(start), inside, &mut done);
+        add(length, along, &mut done);
         pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_cut_where_another_program_begins() {
+        let inner = Inner::<f32> {
+            programs: Default::default(),
+            bounded: [false, true, true],
+            ranges: [0..usize::MAX, 2..5, 3..9],
+            but_at: [vec![], vec![4], vec![0, 5]],
+        };
+        assert_eq!(
+            inner.pieces([0, 1, 0], 12),
+            [(0..3, 0), (3..5, 4), (5..6, 0), (6..9, 4), (9..12, 0)]
+        );
+        assert_eq!(inner.pieces([0, 3, 6], 2), [(0..2, 6)]);
+        assert_eq!(inner.pieces([0, 3, 5], 4), [(0..1, 2), (1..4, 6)]);
+        assert_eq!(inner.pieces([0, 4, 8], 4), [(0..1, 4), (1..4, 0)]);
+        assert_eq!(inner.pieces([0, 4, 10], 4), [(0..4, 0)]);
+        let rows = Inner { bounded: [false, true, false], ..inner };
+        assert_eq!(rows.pieces([0, 3, 6], 2), [(0..2, 2)]);
     }
 }

@@ -35,6 +35,7 @@ use super::program::{Offset, Program};
 use super::reduced;
 use super::session::StepSession;
 use super::start::StartValues;
+use super::vanishing::Vanishing;
 use compute::engine::cpu::caches;
 use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{self, Padded, PaddedLayout};
@@ -267,7 +268,7 @@ struct Stage<T: StoredType> {
     code: Code<T::Computed>,
     /// As machine code, where the processor takes it.
     compiled: Option<Compiled<T::Computed>>,
-    /// What is computed away from points that conditions name.
+    /// What is computed away from points that conditions name, and from layers along sides.
     inner: Option<Inner<T::Computed>>,
     /// What is widened for a band, if values are not computed with as they lie in memory.
     windows: Option<Windows>,
@@ -285,19 +286,26 @@ struct Stage<T: StoredType> {
 
 impl<T: StoredType> Stage<T> {
     /// A stage of a system by its number, with these layouts of arrays; one that streams writes past the caches.
-    fn new(system: &System, number: usize, layouts: &Layouts, streams: bool) -> Self {
+    fn new(
+        (system, number): (&System, usize),
+        layouts: &Layouts,
+        streams: bool,
+        vanishing: &mut Vec<Vanishing>,
+    ) -> Self {
         let program = &system.stages[number];
         let windows = T::is_narrow().then(|| Windows::new(program, |array| *layouts.get(array)));
         let place = |array, offset| match &windows {
             Some(windows) => windows.distance(array, offset),
             None => layouts.distance(array, offset),
         };
-        let own_place = |array| own_field(system, array).and_then(|field| program.place_of(field));
-        let code = Code::new(program, own_place, place);
+        let own_place = |program: &Program, array| {
+            own_field(system, array).and_then(|field| program.place_of(field))
+        };
+        let code = Code::new(program, |array| own_place(program, array), place);
         let streams = streams && windows.is_none();
         let compiled = Compiled::new(&code, (system, program.writes.len()), streams);
-        let inner = Inner::new(program, (system, streams), own_place, place)
-            .filter(|inner| inner.compiled.is_some() == compiled.is_some());
+        let inner = Inner::new(program, (system, streams), own_place, place, vanishing)
+            .filter(|inner| inner.are_compiled().all(|it| it == compiled.is_some()));
         let pitch = |reads: &Reads| match &windows {
             Some(windows) => windows.pitch(reads.array),
             None => layouts.get(reads.array).pitch,
@@ -383,7 +391,8 @@ impl<T: StoredType> Cpu<T> {
         let is_large = bytes(&system) > caches::last_level() as u128;
         let follows = system.is_staged() && check_together(&system).is_ok();
         let streams = depth == 1 && is_large && !follows;
-        let of_stage = |number| Stage::new(&system, number, &layouts, streams);
+        let mut vanishing = system.vanishing.clone();
+        let of_stage = |number| Stage::new((&system, number), &layouts, streams, &mut vanishing);
         let stages: Vec<Stage<T>> = (0..system.stages.len()).map(of_stage).collect();
         let are_compiled = stages.iter().all(|stage| stage.compiled.is_some());
         Self {

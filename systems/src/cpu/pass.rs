@@ -31,6 +31,7 @@ use rayon::prelude::*;
 use shared_rows::{Read, SharedRows, Write};
 
 use super::code::Reads;
+use super::inner::SETS;
 use super::real::Real;
 use super::run::{self, PointRow};
 use super::stored::StoredType;
@@ -71,10 +72,10 @@ pub struct Pass<'a, T: StoredType> {
 
 /// What a thread computes with.
 struct ThreadBuffers<R> {
-    /// Of all points, and away from those that conditions name.
-    slots: [Vec<R>; 2],
-    /// Of each part, what machine code computes with, in the same order.
-    compiled: Vec<[Option<x86_writer::Workspace<R>>; 2]>,
+    /// Of the programs of each set of axes ([`super::inner`]).
+    slots: [Vec<R>; SETS],
+    /// Of each part, what the machine code of these programs computes with.
+    compiled: Vec<[Option<x86_writer::Workspace<R>>; SETS]>,
     widened: WideBuffers<R>,
 }
 
@@ -118,7 +119,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
 
     /// Room for a thread.
     fn room(&self) -> ThreadBuffers<T::Computed> {
-        let compiled = (0..self.parts()).map(|_| [None, None]).collect();
+        let compiled = (0..self.parts()).map(|_| Default::default()).collect();
         ThreadBuffers { slots: Default::default(), compiled, widened: WideBuffers::default() }
     }
 
@@ -564,19 +565,28 @@ impl<'a, T: StoredType> Pass<'a, T> {
         let (step, stage) = self.of_part(part);
         let ([z, y, start], numbers) = (point, &self.numbers[step]);
         match &stage.inner {
-            None => self.piece(room, part, (point, false), reads, next),
+            None => self.piece(room, part, (point, 0), reads, next),
             Some(inner) => {
-                for (columns, is_inner) in inner.pieces(point, next[0].len()) {
+                for (columns, set) in inner.pieces(point, next[0].len()) {
                     let reads: Vec<_> = reads.iter().map(|row| &row[columns.start..]).collect();
-                    let next = next.iter_mut().map(|row| &mut row[columns.clone()]);
                     let point = [z, y, start + columns.start];
-                    self.piece(
-                        room,
-                        part,
-                        (point, is_inner),
-                        &reads,
-                        &mut next.collect::<Vec<_>>(),
-                    );
+                    let all = next.iter_mut().map(|row| &mut row[columns.clone()]);
+                    let Some(program) = &inner.programs[set] else {
+                        self.piece(room, part, (point, 0), &reads, &mut all.collect::<Vec<_>>());
+                        continue;
+                    };
+                    let mut written = Vec::new();
+                    for (place, row) in all.enumerate() {
+                        if program.writes.contains(&place) {
+                            written.push(row);
+                        } else if stage.windows.is_some() {
+                            // What is rounded from here lies where another row was.
+                            row.fill(T::Computed::ZERO);
+                        }
+                    }
+                    if !written.is_empty() {
+                        self.piece(room, part, (point, set), &reads, &mut written);
+                    }
                 }
             }
         }
@@ -587,29 +597,30 @@ impl<'a, T: StoredType> Pass<'a, T> {
         }
     }
 
-    /// Computes a piece of a row, away from points that conditions name or not.
+    /// Computes a piece of a row by the program of a set of axes.
     fn piece(
         &self,
         room: &mut ThreadBuffers<T::Computed>,
         part: usize,
-        (point, is_inner): ([usize; 3], bool),
+        (point, set): ([usize; 3], usize),
         reads: &[&[T::Computed]],
         next: &mut [&mut [T::Computed]],
     ) {
         let ((step, stage), of) = (self.of_part(part), self.of);
-        let (numbers, which) = (&self.numbers[step], usize::from(is_inner));
-        let (code, compiled) = match &stage.inner {
-            Some(inner) if is_inner => (&inner.code, &inner.compiled),
-            _ => (&stage.code, &stage.compiled),
+        let numbers = &self.numbers[step];
+        let program = stage.inner.as_ref().and_then(|inner| inner.programs[set].as_ref());
+        let (code, compiled) = match program {
+            Some(program) => (&program.code, &program.compiled),
+            None => (&stage.code, &stage.compiled),
         };
         if let (Some(compiled), true) = (compiled, stage.compiled.is_some()) {
-            let own = &mut room.compiled[part][which];
+            let own = &mut room.compiled[part][set];
             let own = own.get_or_insert_with(|| compiled.room(&numbers.scalars));
             compiled.execute(own, &numbers.scalars, (&of.system, point), reads, next);
             return;
         }
         let run = PointRow { code, reads, system: &of.system, point };
-        let slots = &mut room.slots[which];
+        let slots = &mut room.slots[set];
         at_level!(of.level, simd => {
             if slots.is_empty() {
                 *slots = run::slots(simd, code, &numbers.scalars);

@@ -3,6 +3,7 @@
 //! and steps read fields that are given where a tape has them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,8 +23,13 @@ use problem::{Boundary, Dtype, Region, Shape, Values};
 pub struct OnTape<T> {
     layout: PaddedLayout,
     halo: Option<Arc<Halo<T>>>,
+    /// Along an axis the indices between which they stay 0: steps do not write these.
+    zeros: Option<Zeros>,
     pub values: Padded<T>,
 }
+
+/// An axis, and indices along it.
+type Zeros = (usize, Range<usize>);
 
 impl<T: StoredType> OnTape<T> {
     /// Takes the points of another array, which lie in memory like that.
@@ -67,9 +73,9 @@ impl<T: StoredType> OnTape<T> {
 
     /// For steps that write it row by row.
     fn written(&mut self) -> Written<'_, T> {
-        let Self { layout, halo, values } = self;
+        let Self { layout, halo, zeros, values } = self;
         let rows = SharedRows::new(values.all_mut(), layout.pitch);
-        Written { rows, layout: *layout, halo: halo.as_deref() }
+        Written { rows, layout: *layout, halo: halo.as_deref(), zeros: zeros.as_ref() }
     }
 }
 
@@ -94,11 +100,24 @@ pub fn lay<T: StoredType>(of: &System, fields: &[usize]) -> Option<Lay> {
     }
     let layout = layout_of::<T>(of, fields[0]);
     let halo = halo(one, layout).map(Arc::new);
+    let zeros: Vec<Option<Zeros>> = fields.iter().map(|field| zeros(of, *field)).collect();
+    let zeros = zeros.iter().all(|it| *it == zeros[0]).then(|| zeros[0].clone()).flatten();
     Some(Box::new(move || {
-        let mut kept = OnTape { layout, halo: halo.clone(), values: Padded::<T>::new(layout) };
+        let (halo, zeros) = (halo.clone(), zeros.clone());
+        let mut kept = OnTape { layout, halo, zeros, values: Padded::<T>::new(layout) };
         kept.close();
         Box::new(kept)
     }))
+}
+
+/// Where a field that is held is 0, of the part of the grid that a system has.
+fn zeros(of: &System, field: usize) -> Option<Zeros> {
+    let array = Array::Field { field, level: 0 };
+    let known = of.vanishing.iter().find(|known| known.is_of(array))?;
+    let own = |at: i64| at.saturating_sub(of.origin[known.axis] as i64);
+    let extent = of.shape.extents()[known.axis];
+    let [from, to] = [known.from, known.to].map(|at| own(at).clamp(0, extent as i64) as usize);
+    Some((known.axis, from..to.max(from)))
 }
 
 /// A field, and a row of it.
@@ -132,6 +151,29 @@ struct Written<'a, T> {
     rows: SharedRows<'a, T>,
     layout: PaddedLayout,
     halo: Option<&'a Halo<T>>,
+    zeros: Option<&'a Zeros>,
+}
+
+impl<T: StoredType> Written<'_, T> {
+    /// Takes a row, but for what stays 0.
+    fn note(&self, [z, y]: [usize; 2], values: &[T]) {
+        let Self { rows, layout, halo, zeros } = self;
+        let columns = match zeros {
+            Some((0, planes)) if planes.contains(&z) => return,
+            Some((1, rows)) if rows.contains(&y) => return,
+            Some((2, columns)) => [0..columns.start, columns.end..values.len()],
+            _ => [0..values.len(), 0..0],
+        };
+        let [mz, my, _] = layout.margins;
+        let number = (mz + z) * layout.plane_rows() + my + y;
+        let row = &mut rows.write(number..number + 1)[..layout.pitch];
+        for Range { start, end } in columns {
+            row[layout.left + start..layout.left + end].copy_from_slice(&values[start..end]);
+        }
+        if let Some(halo) = halo {
+            halo.close_row(row);
+        }
+    }
 }
 
 /// What goes along with a step.
@@ -195,14 +237,8 @@ impl<'a, T: StoredType> Watch<'a, T> {
     /// Notes a row of a field's values after a step.
     pub fn note(&self, step: usize, field: usize, [z, y]: [usize; 2], values: &[T]) {
         let own = &self.steps[step];
-        if let Some(Written { rows, layout, halo }) = own.kept.get(&field) {
-            let [mz, my, _] = layout.margins;
-            let number = (mz + z) * layout.plane_rows() + my + y;
-            let row = &mut rows.write(number..number + 1)[..layout.pitch];
-            row[layout.left..layout.left + values.len()].copy_from_slice(values);
-            if let Some(halo) = halo {
-                halo.close_row(row);
-            }
+        if let Some(written) = own.kept.get(&field) {
+            written.note([z, y], values);
         }
         if let Some((receivers, dtype)) = self.receivers {
             for (x, number) in receivers.rows.get(&(field, [z, y])).into_iter().flatten() {

@@ -5,6 +5,7 @@ use super::derivative::AXES;
 use super::profile::Profile;
 use crate::expression::{Array, Function, Node};
 use crate::parts::{Coefficient, Start};
+use crate::vanishing::Vanishing;
 use problem::Boundary;
 
 /// A field that a derivative is stretched by.
@@ -28,7 +29,7 @@ pub fn losses(
     memories: &[MemoryVariable],
     first: usize,
     profile: &Profile,
-    coefficients: &mut Vec<Coefficient>,
+    (coefficients, vanishing): (&mut Vec<Coefficient>, &mut Vec<Vanishing>),
 ) -> Vec<Node> {
     let mut known: Vec<(Place, [Option<Node>; 2])> = Vec::new();
     let of_memory = |(number, memory): (usize, &MemoryVariable)| {
@@ -36,6 +37,11 @@ pub fn losses(
         let found = known.iter().find(|it| it.0 == place).map(|it| it.1.clone());
         let [loss, share] = found.unwrap_or_else(|| {
             let added = add(place, profile, coefficients);
+            // Where there is no share, losses alone take up what memories are of.
+            let [loss, share] = &added;
+            if let Some(Node::Read(array)) = share.as_ref().or(loss.as_ref()) {
+                vanishing.push(profile.vanishing(*array, place));
+            }
             known.push((place, added.clone()));
             added
         });

@@ -24,6 +24,7 @@ use super::description::PmlText;
 use super::expression::{Array, Function, Node, Scope, show};
 use super::parts::{Coefficient, Field, Start, StepWork};
 use super::text::Text;
+use super::vanishing::Vanishing;
 use derivative::AXES;
 use memory::{MemoryVariable, losses};
 use problem::error::Mistake;
@@ -52,6 +53,8 @@ pub struct Equations<'a> {
     pub coefficients: &'a mut Vec<Coefficient>,
     /// Its stencils, to which parts of them and first differences are added.
     pub stencils: &'a mut Vec<Stencil>,
+    /// Of which arrays is known that they vanish outside of the layer.
+    pub vanishing: &'a mut Vec<Vanishing>,
 }
 
 /// Stretches the derivatives in the equations that a layer is for. `texts` are those of the equations of fields and of work
@@ -67,7 +70,7 @@ pub fn absorb(
     texts: &[&Text],
     steps: Steps,
 ) -> Result<(), Mistake> {
-    let Equations { fields, rates, works, coefficients, stencils } = equations;
+    let Equations { fields, rates, works, coefficients, stencils, vanishing } = equations;
     let own = fields.len();
     let chosen = settings::chosen(text, scope)?;
     let profile = settings::profile(text, scope, fields, steps)?;
@@ -85,7 +88,7 @@ pub fn absorb(
     }
     let (memories, profile) = layer.into_memories();
     check(&memories, &profile, text)?;
-    let losses = losses(&memories, own, &profile, coefficients);
+    let losses = losses(&memories, own, &profile, (coefficients, vanishing));
     for (number, (memory, lost)) in memories.into_iter().zip(losses).enumerate() {
         let name = name(&memory.of, number, (fields, works, stencils));
         let before = Node::Read(Array::Field { field: own + number, level: 0 });
@@ -94,6 +97,8 @@ pub fn absorb(
             false => (Node::call(Function::Subtract, vec![before, lost]), None),
         };
         rates.push(rate);
+        let array = Array::Field { field: own + number, level: 0 };
+        vanishing.push(profile.vanishing(array, (memory.axis, memory.place)));
         let (boundary, start, before) = (memory.boundary, Start::default(), Vec::new());
         let (levels, is_memory) = (1, true);
         let (keep, kept, walls) = (None, None, None);

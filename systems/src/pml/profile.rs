@@ -8,8 +8,9 @@
 //! Waves far below a frequency f are left alone by alpha(z) = pi f (1 - z/w) (Komatitsch, Martin, "An unsplit convolutional
 //! perfectly matched layer improved at grazing incidence for the seismic wave equation" (2007), section "C-PML").
 
-use crate::expression::{Function, Node};
+use crate::expression::{Array, Function, Node};
 use crate::layer::End;
+use crate::vanishing::Vanishing;
 use problem::Shape;
 
 /// The grid, and how time goes on.
@@ -72,6 +73,16 @@ impl Profile {
     pub fn share(&self, axis: usize, place: f64) -> Option<Node> {
         let all = self.fading(axis, place);
         (self.alpha > 0.0).then(|| call(Function::Divide, self.damping(axis, place), all))
+    }
+
+    /// Where an array vanishes that is multiplied by the damping so many points after each point of an axis: outside of the layers there.
+    pub fn vanishing(&self, array: Array, (axis, place): (usize, f64)) -> Vanishing {
+        let lies = |high: bool| self.ends.iter().any(|end| end.axis == axis && end.high == high);
+        let (points, width) = (self.steps.shape.extents()[axis] as i64, self.width as f64);
+        let from = if lies(false) { (width - place).ceil() as i64 } else { i64::MIN };
+        let last = (points - 1) as f64 - width - place;
+        let to = if lies(true) { last.floor() as i64 + 1 } else { i64::MAX };
+        Vanishing { array, axis, from, to }
     }
 
     /// The largest d + alpha along an axis, in 1 over time.

@@ -147,6 +147,8 @@ fn part(system: &System, fields: Vec<usize>) -> SystemPart {
         // They are taken of all fields together.
         totals: Totals::default(),
         warnings: Vec::new(),
+        // By other numbers.
+        vanishing: Vec::new(),
         ..system.clone()
     };
     SystemPart { system: part, fields, coefficients }

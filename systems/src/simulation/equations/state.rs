@@ -122,10 +122,12 @@ impl SystemSimulation {
         level: usize,
         values: &Grid,
     ) -> Result<bool, Error> {
-        let own = Array::Field { field: self.system.find(name)?, level };
+        let field = self.system.find(name)?;
+        let own = Array::Field { field, level };
         let number = self.system.numbered().into_iter().position(|array| array == own);
         let Some(number) = number.filter(|_| self.system.solid.is_none()) else { return Ok(false) };
         let whole = Region::whole(self.system.shape);
+        let values = self.system.with_zeros(field, values);
         match self.session.write(number, whole, &values.values) {
             Err(Error::Unsupported { .. }) => return Ok(false),
             written => written?,
@@ -145,8 +147,11 @@ impl SystemSimulation {
         level: usize,
         from: &DeviceArray,
     ) -> Result<bool, Error> {
-        let number = self.number(name, level)?.filter(|_| self.system.solid.is_none());
-        let Some(number) = number else { return Ok(false) };
+        let takes_all =
+            self.system.solid.is_none() && !self.system.has_zeros(self.system.find(name)?);
+        let Some(number) = self.number(name, level)?.filter(|_| takes_all) else {
+            return Ok(false);
+        };
         if from.dtype() != self.system.dtype || !self.session.take_array(number, from)? {
             return Ok(false);
         }

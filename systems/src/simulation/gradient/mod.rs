@@ -351,7 +351,10 @@ fn found(
     let mut start = Vec::new();
     for own in &adjoint.fields {
         let name = ArrayName { field: own.field.clone(), level: own.level };
-        start.push((name, back.field(&own.name)?));
+        let values = back.field(&own.name)?;
+        // What a run takes as 0 makes no difference.
+        let field = adjoint.system.find(&own.name)?;
+        start.push((name, adjoint.system.with_zeros(field, &values).into_owned()));
     }
     let (mut coefficients, mut parameters) = (Vec::new(), Vec::new());
     for own in &adjoint.summed {
