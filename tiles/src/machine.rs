@@ -3,7 +3,9 @@
 //! them, which no vector instruction of safe Rust does.
 
 use transform::Tap;
-use x86_writer::{FloatType, Instruction, InstructionInput, Program, RowFunction};
+use x86_writer::{
+    FloatType, InputRows, Instruction, InstructionInput, OutputRows, Program, RowFunction,
+};
 
 use crate::caches;
 use crate::padded::PaddedLayout;
@@ -71,7 +73,10 @@ impl<T: FloatType> Machine<T> for StencilFunction<T> {
     fn rows(&self, from: &[T], to: &mut [&mut [T]]) {
         let mut room = self.row.room(&[]);
         for (number, to) in to.iter_mut().enumerate() {
-            self.row.compute(&mut room, &[&from[number * self.pitch..]], &mut [to]);
+            let (pitch, points) = (self.pitch, to.len());
+            let from = InputRows { values: &from[number * pitch..], pitch };
+            let to = OutputRows { values: to, pitch: points };
+            self.row.compute(&mut room, [1, points], &[from], &mut [to]);
         }
     }
 

@@ -2,7 +2,10 @@
 //! A program as machine code: what [`super::run`] does with a row, step by step and bit by bit, without looking at what is
 //! to be done for each block.
 
-use x86_writer::{Binary, Instruction, InstructionInput, Program, RowFunction, Unary, Workspace};
+use x86_writer::{
+    Binary, InputRows, Instruction, InstructionInput, OutputRows, Program, RowFunction, Unary,
+    Workspace,
+};
 
 use super::code::{Code, Operand};
 use super::functions::pointer;
@@ -61,36 +64,40 @@ impl<R: Real> Compiled<R> {
         self.row.room(&shared)
     }
 
-    /// Computes the next values of each field in a row, from a point on, with the numbers that all points share.
+    /// Computes the next values of each array in as many points of as many rows as `[rows, points]` says, from a point on, with the numbers
+    /// that all points share.
     pub fn execute(
         &self,
         room: &mut Workspace<R>,
         scalars: &[R],
-        (system, point): (&System, [usize; 3]),
-        reads: &[&[R]],
-        next: &mut [&mut [R]],
+        (system, [z, y, x], [rows, points]): (&System, [usize; 3], [usize; 2]),
+        reads: &[InputRows<R>],
+        next: &mut [OutputRows<R>],
     ) {
         if self.coordinates.is_empty() && self.noises.is_empty() {
-            return self.row.compute(room, reads, next);
+            return self.row.compute(room, [rows, points], reads, next);
         }
-        let along = self.coordinates.iter().filter(|it| it.axis != 2);
-        for (number, coordinate) in along.enumerate() {
-            let value = coordinate.at(system, point[coordinate.axis]);
-            self.row.share(room, self.scalars + number, value);
+        let mut numbers =
+            vec![vec![R::ZERO; points + RowFunction::<R>::behind()]; self.noises.len()];
+        for row in 0..rows {
+            let point = [z, y + row, x];
+            let along = self.coordinates.iter().filter(|it| it.axis != 2);
+            for (number, coordinate) in along.enumerate() {
+                let value = coordinate.at(system, point[coordinate.axis]);
+                self.row.share(room, self.scalars + number, value);
+            }
+            for (numbers, &(noise, step)) in numbers.iter_mut().zip(&self.noises) {
+                let step = noise::step(step.map(|at| scalars[at]));
+                noise::NoiseRow { noise, step, point }.fill(system, &mut numbers[..points]);
+            }
+            let one = |values| InputRows { values, pitch: 0 };
+            let across = self.across.iter().map(|row| one(&row[x..]));
+            let numbers = numbers.iter().map(|numbers| one(&numbers[..]));
+            let reads = reads.iter().map(|it| it.from([row, 0]));
+            let reads: Vec<InputRows<R>> = reads.chain(across).chain(numbers).collect();
+            let mut next: Vec<_> = next.iter_mut().map(|it| it.from([row, 0])).collect();
+            self.row.compute(room, [1, points], &reads, &mut next);
         }
-        let points = next[0].len();
-        let numbers = self.noises.iter().map(|&(noise, step)| {
-            let mut numbers = vec![R::ZERO; points + RowFunction::<R>::behind()];
-            let row =
-                noise::NoiseRow { noise, step: noise::step(step.map(|at| scalars[at])), point };
-            row.fill(system, &mut numbers[..points]);
-            numbers
-        });
-        let numbers: Vec<Vec<R>> = numbers.collect();
-        let across = self.across.iter().map(|row| &row[point[2]..]);
-        let numbers = numbers.iter().map(Vec::as_slice);
-        let reads: Vec<&[R]> = reads.iter().copied().chain(across).chain(numbers).collect();
-        self.row.compute(room, &reads, next);
     }
 }
 

@@ -92,13 +92,18 @@ impl<R: Real> Inner<R> {
         computing.map(|it| it.compiled.is_some())
     }
 
-    /// The pieces of so many columns of a row, from a point on, and the set of axes of each.
-    pub fn pieces(&self, [z, y, start]: [usize; 3], length: usize) -> Vec<(Range<usize>, usize)> {
+    /// The set of axes z and y along which the points of a row lie within the region.
+    pub fn along(&self, [z, y]: [usize; 2]) -> usize {
         let mut along = 0;
         for (axis, at) in [(0, z), (1, y)] {
             let lies_within = self.ranges[axis].contains(&at) && !self.but_at[axis].contains(&at);
             along |= usize::from(self.bounded[axis] && lies_within) << axis;
         }
+        along
+    }
+
+    /// The pieces of so many columns of a row of that set, from a column on, and the set of axes of each.
+    pub fn pieces(&self, along: usize, start: usize, length: usize) -> Vec<(Range<usize>, usize)> {
         if !self.bounded[2] {
             return vec![(0..length, along)];
         }
@@ -133,6 +138,16 @@ impl<R: Real> Inner<R> {
 mod tests {
     use super::*;
 
+    /// Of some columns of a row of the first plane.
+    fn pieces(
+        inner: &Inner<f32>,
+        y: usize,
+        start: usize,
+        length: usize,
+    ) -> Vec<(Range<usize>, usize)> {
+        inner.pieces(inner.along([0, y]), start, length)
+    }
+
     #[test]
     fn rows_are_cut_where_another_program_begins() {
         let inner = Inner::<f32> {
@@ -142,14 +157,14 @@ mod tests {
             but_at: [vec![], vec![4], vec![0, 5]],
         };
         assert_eq!(
-            inner.pieces([0, 1, 0], 12),
+            pieces(&inner, 1, 0, 12),
             [(0..3, 0), (3..5, 4), (5..6, 0), (6..9, 4), (9..12, 0)]
         );
-        assert_eq!(inner.pieces([0, 3, 6], 2), [(0..2, 6)]);
-        assert_eq!(inner.pieces([0, 3, 5], 4), [(0..1, 2), (1..4, 6)]);
-        assert_eq!(inner.pieces([0, 4, 8], 4), [(0..1, 4), (1..4, 0)]);
-        assert_eq!(inner.pieces([0, 4, 10], 4), [(0..4, 0)]);
+        assert_eq!(pieces(&inner, 3, 6, 2), [(0..2, 6)]);
+        assert_eq!(pieces(&inner, 3, 5, 4), [(0..1, 2), (1..4, 6)]);
+        assert_eq!(pieces(&inner, 4, 8, 4), [(0..1, 4), (1..4, 0)]);
+        assert_eq!(pieces(&inner, 4, 10, 4), [(0..4, 0)]);
         let rows = Inner { bounded: [false, true, false], ..inner };
-        assert_eq!(rows.pieces([0, 3, 6], 2), [(0..2, 2)]);
+        assert_eq!(pieces(&rows, 3, 6, 2), [(0..2, 2)]);
     }
 }

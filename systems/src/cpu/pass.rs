@@ -29,6 +29,7 @@ use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{Padded, PaddedLayout};
 use rayon::prelude::*;
 use shared_rows::{Read, SharedRows, Write};
+use x86_writer::{InputRows, OutputRows};
 
 use super::code::Reads;
 use super::inner::SETS;
@@ -354,9 +355,8 @@ impl<'a, T: StoredType> Pass<'a, T> {
         let columns = self.stage(part).windows.as_ref().map_or(points, |it| it.block[2]);
         for start in (0..points).step_by(columns) {
             let columns = start..points.min(start + columns);
-            let rows = outputs
-                .iter_mut()
-                .map(|outputs| next(&self.layouts(part), outputs, band.rows.len(), &columns));
+            let rows =
+                outputs.iter_mut().map(|outputs| next(&self.layouts(part), outputs, &columns));
             self.columns(room, part, &band, columns.clone(), &reads, rows.collect());
         }
         outputs.iter_mut().for_each(|outputs| self.close_rows(part, &band, outputs));
@@ -406,7 +406,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
         reads
     }
 
-    /// Computes some columns of a band: the next values of each of its rows, plane by plane, of all fields.
+    /// Computes some columns of a band: the next values of all arrays, plane by plane.
     fn columns(
         &self,
         room: &mut ThreadBuffers<T::Computed>,
@@ -414,71 +414,80 @@ impl<'a, T: StoredType> Pass<'a, T> {
         band: &Band,
         columns: Range<usize>,
         reads: &[&[T]],
-        next: Vec<Vec<Vec<&mut [T]>>>,
+        next: Vec<Vec<OutputRows<T>>>,
     ) {
-        let of = self.of;
+        let (of, stage) = (self.of, self.stage(part));
         let mut inputs = Vec::new();
-        if let Some(windows) = &self.stage(part).windows {
+        if let Some(windows) = &stage.windows {
             // Rooms come and go with the parts that threads share; memory that was written once is kept.
             room.widened = of.spare().pop().unwrap_or_default();
             inputs = std::mem::take(&mut room.widened.inputs);
-            inputs.resize_with(self.stage(part).code.arrays.len(), Vec::new);
+            inputs.resize_with(stage.code.arrays.len(), Vec::new);
             let block = [band.planes.len(), band.rows.len(), columns.len()];
-            for ((it, from), to) in self.stage(part).code.arrays.iter().zip(reads).zip(&mut inputs)
-            {
+            for ((it, from), to) in stage.code.arrays.iter().zip(reads).zip(&mut inputs) {
                 let of_array = (it, of.layouts.get(it.array));
                 windows.fill(of.level, of_array, block, columns.start, from, to);
             }
         }
-        for (number, next) in next.into_iter().enumerate() {
-            let rows = self.stage(part).code.arrays.iter().zip(reads).enumerate();
-            let rows = rows.map(|(array, (it, from))| match &self.stage(part).windows {
-                Some(windows) => &inputs[array][windows.first(it, number)..],
-                None => &T::computed(from).expect("not widened")[columns.start..],
+        let size = [band.rows.len(), columns.len()];
+        for (number, mut next) in next.into_iter().enumerate() {
+            let arrays = stage.code.arrays.iter().zip(reads).zip(&stage.pitches).enumerate();
+            let rows = arrays.map(|(array, ((it, from), pitch))| {
+                let values = match &stage.windows {
+                    Some(windows) => &inputs[array][windows.first(it, number)..],
+                    None => &T::computed(from).expect("not widened")[columns.start..],
+                };
+                InputRows { values, pitch: *pitch }
             });
             let point = [band.planes.start + number, band.rows.start, columns.start];
-            self.plane(room, part, point, rows.collect(), next);
+            self.plane(room, part, (point, size), &rows.collect::<Vec<_>>(), &mut next);
         }
-        if self.stage(part).windows.is_some() {
+        if stage.windows.is_some() {
             let outputs = std::mem::take(&mut room.widened.outputs);
             of.spare().push(WideBuffers { inputs, outputs });
         }
     }
 
-    /// Computes a part of each of some rows of a plane, of which the first one reads these values.
+    /// Computes as many columns of as many rows of a plane as the size says, from a point on, of all arrays.
     fn plane(
         &self,
         room: &mut ThreadBuffers<T::Computed>,
         part: usize,
-        [plane, first, column]: [usize; 3],
-        mut reads: Vec<&[T::Computed]>,
-        next: Vec<Vec<&mut [T]>>,
+        (point, [rows, columns]): ([usize; 3], [usize; 2]),
+        reads: &[InputRows<T::Computed>],
+        next: &mut [OutputRows<T>],
     ) {
-        for (number, next) in next.into_iter().enumerate() {
-            if number > 0 {
-                let moved = reads.iter_mut().zip(&self.stage(part).pitches);
-                moved.for_each(|(read, pitch)| *read = &read[*pitch..]);
+        if self.stage(part).windows.is_none() {
+            let own = next.iter_mut().map(|next| OutputRows {
+                values: T::computed_mut(next.values).expect("not widened"),
+                pitch: next.pitch,
+            });
+            let mut own: Vec<OutputRows<T::Computed>> = own.collect();
+            self.compute(room, part, (point, [rows, columns]), reads, &mut own);
+            for row in 0..rows {
+                let stored = own.iter_mut().map(|own| own.row(row, columns));
+                stored.for_each(|own| T::Computed::store(own, self.of.system.dtype));
             }
-            self.row(room, part, [plane, first + number, column], &reads, next);
+            return;
+        }
+        let [z, y, x] = point;
+        for row in 0..rows {
+            let reads: Vec<_> = reads.iter().map(|it| it.from([row, 0])).collect();
+            let next = next.iter_mut().map(|next| next.row(row, columns)).collect();
+            self.narrow_row(room, part, [z, y + row, x], &reads, next);
         }
     }
 
-    /// Computes a part of a row, of all fields.
-    fn row(
+    /// Computes a part of a row in a wider type than its values have in memory.
+    fn narrow_row(
         &self,
         room: &mut ThreadBuffers<T::Computed>,
         part: usize,
         point: [usize; 3],
-        reads: &[&[T::Computed]],
+        reads: &[InputRows<T::Computed>],
         mut next: Vec<&mut [T]>,
     ) {
-        if self.stage(part).windows.is_none() {
-            let next = next.into_iter().map(|next| T::computed_mut(next));
-            let mut next: Vec<_> = next.map(|next| next.expect("not widened")).collect();
-            self.compute(room, part, point, reads, &mut next);
-            next.iter_mut().for_each(|next| T::Computed::store(next, self.of.system.dtype));
-            return;
-        }
+        let columns = next.first().map_or(0, |next| next.len());
         let mut outputs = std::mem::take(&mut room.widened.outputs);
         outputs.resize_with(next.len(), Vec::new);
         for ((output, next), is_own) in
@@ -489,9 +498,8 @@ impl<'a, T: StoredType> Pass<'a, T> {
                 T::widen_row(self.of.level, next, output);
             }
         }
-        let mut values: Vec<&mut [T::Computed]> =
-            outputs.iter_mut().map(Vec::as_mut_slice).collect();
-        self.compute(room, part, point, reads, &mut values);
+        let values = outputs.iter_mut().map(|values| OutputRows { values, pitch: columns });
+        self.compute(room, part, (point, [1, columns]), reads, &mut values.collect::<Vec<_>>());
         for (output, next) in outputs.iter().zip(&mut next) {
             T::round_row(self.of.level, output, next);
         }
@@ -519,18 +527,19 @@ impl<'a, T: StoredType> Pass<'a, T> {
         {
             let row = Band { planes: plane..plane + 1, rows: own..own + 1 };
             let (reads, mut outputs) = (self.reads(part, &row, all), self.outputs(0, plane, &row));
-            let mut parts: Vec<Vec<&mut [T]>> = Vec::new();
-            for next in next(&self.layouts(part), &mut outputs, 1, &whole).into_iter().flatten() {
-                for (part, values) in next.chunks_mut(segment).enumerate() {
+            let mut parts: Vec<Vec<OutputRows<T>>> = Vec::new();
+            for next in next(&self.layouts(part), &mut outputs, &whole) {
+                let row = &mut next.values[..whole.len()];
+                for (part, values) in row.chunks_mut(segment).enumerate() {
                     parts.resize_with(parts.len().max(part + 1), Vec::new);
-                    parts[part].push(values);
+                    parts[part].push(OutputRows { values, pitch: segment });
                 }
             }
             parts.into_par_iter().enumerate().for_each_init(
                 || self.room(),
                 |room, (part, next)| {
                     let columns = part * segment..whole.end.min((part + 1) * segment);
-                    self.columns(room, 0, &row, columns, &reads, vec![vec![next]]);
+                    self.columns(room, 0, &row, columns, &reads, vec![next]);
                 },
             );
             self.close_rows(part, &row, &mut outputs);
@@ -553,58 +562,84 @@ impl<'a, T: StoredType> Pass<'a, T> {
         self.stage(part).writes.iter().map(|array| self.of.layouts.get(*array)).collect()
     }
 
-    /// Computes a part of a row, of all fields, in the type that is computed with.
+    /// Computes as many columns of as many rows as the size says, of all arrays, in the type that is computed with.
     fn compute(
         &self,
         room: &mut ThreadBuffers<T::Computed>,
         part: usize,
-        point: [usize; 3],
-        reads: &[&[T::Computed]],
-        next: &mut [&mut [T::Computed]],
+        ([z, y, x], [rows, columns]): ([usize; 3], [usize; 2]),
+        reads: &[InputRows<T::Computed>],
+        next: &mut [OutputRows<T::Computed>],
     ) {
         let (step, stage) = self.of_part(part);
-        let ([z, y, start], numbers) = (point, &self.numbers[step]);
         match &stage.inner {
-            None => self.piece(room, part, (point, 0), reads, next),
+            None => self.piece(room, part, ([z, y, x], [rows, columns]), 0, reads, next),
             Some(inner) => {
-                for (columns, set) in inner.pieces(point, next[0].len()) {
-                    let reads: Vec<_> = reads.iter().map(|row| &row[columns.start..]).collect();
-                    let point = [z, y, start + columns.start];
-                    let all = next.iter_mut().map(|row| &mut row[columns.clone()]);
-                    let Some(program) = &inner.programs[set] else {
-                        self.piece(room, part, (point, 0), &reads, &mut all.collect::<Vec<_>>());
-                        continue;
-                    };
-                    let mut written = Vec::new();
-                    for (place, row) in all.enumerate() {
-                        if program.writes.contains(&place) {
-                            written.push(row);
-                        } else if stage.windows.is_some() {
-                            // What is rounded from here lies where another row was.
-                            row.fill(T::Computed::ZERO);
+                let along = |row: usize| inner.along([z, y + row]);
+                let mut first = 0;
+                while first < rows {
+                    let own = along(first);
+                    let more = (first + 1..rows).take_while(|row| along(*row) == own).count();
+                    for (piece, set) in inner.pieces(own, x, columns) {
+                        let of_piece = [first, piece.start];
+                        let reads: Vec<_> = reads.iter().map(|it| it.from(of_piece)).collect();
+                        let point = [z, y + first, x + piece.start];
+                        let size = [more + 1, piece.len()];
+                        let all = next.iter_mut().map(|it| it.from(of_piece));
+                        let written = self.written_by(stage, set, size, all);
+                        let mut written: Vec<OutputRows<T::Computed>> = written.collect();
+                        if !written.is_empty() {
+                            self.piece(room, part, (point, size), set, &reads, &mut written);
                         }
                     }
-                    if !written.is_empty() {
-                        self.piece(room, part, (point, set), &reads, &mut written);
-                    }
+                    first += more + 1;
                 }
             }
         }
-        for &(field, x, source) in stage.sources.get(&[z, y]).into_iter().flatten() {
-            if let Some(value) = x.checked_sub(start).and_then(|at| next[field].get_mut(at)) {
-                *value += numbers.added[source];
+        if stage.sources.is_empty() {
+            return;
+        }
+        let added = &self.numbers[step].added;
+        for row in 0..rows {
+            for &(place, at, source) in stage.sources.get(&[z, y + row]).into_iter().flatten() {
+                let column = at.checked_sub(x).filter(|column| *column < columns);
+                if let Some(column) = column {
+                    next[place].row(row, columns)[column] += added[source];
+                }
             }
         }
     }
 
-    /// Computes a piece of a row by the program of a set of axes.
+    /// Of rows of all arrays those that the program of a set of axes writes; the others keep what they have, or have it set to 0 where another
+    /// row was widened before.
+    fn written_by<'b>(
+        &self,
+        stage: &'b Stage<T>,
+        set: usize,
+        [rows, columns]: [usize; 2],
+        all: impl Iterator<Item = OutputRows<'b, T::Computed>>,
+    ) -> impl Iterator<Item = OutputRows<'b, T::Computed>> {
+        let program = stage.inner.as_ref().and_then(|inner| inner.programs[set].as_ref());
+        all.enumerate().filter_map(move |(place, mut own)| {
+            if program.is_none_or(|program| program.writes.contains(&place)) {
+                return Some(own);
+            }
+            if stage.windows.is_some() {
+                (0..rows).for_each(|row| own.row(row, columns).fill(T::Computed::ZERO));
+            }
+            None
+        })
+    }
+
+    /// Computes as many columns of as many rows as the size says by the program of a set of axes.
     fn piece(
         &self,
         room: &mut ThreadBuffers<T::Computed>,
         part: usize,
-        (point, set): ([usize; 3], usize),
-        reads: &[&[T::Computed]],
-        next: &mut [&mut [T::Computed]],
+        (point, [rows, columns]): ([usize; 3], [usize; 2]),
+        set: usize,
+        reads: &[InputRows<T::Computed>],
+        next: &mut [OutputRows<T::Computed>],
     ) {
         let ((step, stage), of) = (self.of_part(part), self.of);
         let numbers = &self.numbers[step];
@@ -616,16 +651,23 @@ impl<'a, T: StoredType> Pass<'a, T> {
         if let (Some(compiled), true) = (compiled, stage.compiled.is_some()) {
             let own = &mut room.compiled[part][set];
             let own = own.get_or_insert_with(|| compiled.room(&numbers.scalars));
-            compiled.execute(own, &numbers.scalars, (&of.system, point), reads, next);
+            let whole = (&of.system, point, [rows, columns]);
+            compiled.execute(own, &numbers.scalars, whole, reads, next);
             return;
         }
-        let run = PointRow { code, reads, system: &of.system, point };
         let slots = &mut room.slots[set];
+        let [z, y, x] = point;
         at_level!(of.level, simd => {
             if slots.is_empty() {
                 *slots = run::slots(simd, code, &numbers.scalars);
             }
-            run.execute(simd, slots, next);
+            for row in 0..rows {
+                let reads: Vec<_> = reads.iter().map(|it| it.from([row, 0]).values).collect();
+                let mut next: Vec<_> = next.iter_mut().map(|it| it.row(row, columns)).collect();
+                let point = [z, y + row, x];
+                let run = PointRow { code, reads: &reads, system: &of.system, point };
+                run.execute(simd, slots, &mut next);
+            }
         });
     }
 }
@@ -638,21 +680,17 @@ fn row(layout: &PaddedLayout, plane: usize, row: usize, [z, y, _]: [i32; 3]) -> 
     at(0, plane, z) * layout.plane_rows() + at(1, row, y)
 }
 
-/// Some columns of each of a band's rows, of each field.
+/// The rows of a band's arrays from a column on.
 fn next<'b, T>(
     layouts: &[&PaddedLayout],
     outputs: &'b mut [Write<T>],
-    rows: usize,
     columns: &Range<usize>,
-) -> Vec<Vec<&'b mut [T]>> {
-    let mut next: Vec<Vec<&mut [T]>> = (0..rows).map(|_| Vec::new()).collect();
-    for (output, layout) in outputs.iter_mut().zip(layouts) {
-        let points = layout.left + columns.start..layout.left + columns.end;
-        for (row, next) in output.chunks_exact_mut(layout.pitch).zip(&mut next) {
-            next.push(&mut row[points.clone()]);
-        }
-    }
-    next
+) -> Vec<OutputRows<'b, T>> {
+    let rows = outputs.iter_mut().zip(layouts).map(|(output, layout)| OutputRows {
+        values: &mut output[layout.left + columns.start..],
+        pitch: layout.pitch,
+    });
+    rows.collect()
 }
 
 /// Chunks of so many rows for so many threads: some for each, as chunks take unlike time where values are so small that

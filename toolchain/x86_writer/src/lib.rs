@@ -6,7 +6,7 @@
 //! vectors at once. Every point gets what the instructions say, in their order, wherever in a row it lies.
 //!
 //! ```
-//! use x86_writer::{Binary, Instruction, Program, RowFunction, InstructionInput};
+//! use x86_writer::{Binary, Instruction, InstructionInput, InputRows, OutputRows, Program, RowFunction};
 //!
 //! // The mean of two neighbours, and a number that all points share.
 //! let input = |place| InstructionInput::Input { number: 0, place };
@@ -28,7 +28,10 @@
 //!     let input: Vec<f32> = (0..32).map(|x| x as f32).collect();
 //!     let mut means = [0.0; 11];
 //!     let mut room = row.room(&[100.0]);
-//!     row.compute(&mut room, &[&input], &mut [&mut means]);
+//!     let inputs = [InputRows { values: &input, pitch: 32 }];
+//!     let mut outputs = [OutputRows { values: &mut means, pitch: 11 }];
+//!     // One row of eleven points.
+//!     row.compute(&mut room, [1, 11], &inputs, &mut outputs);
 //!     assert_eq!(means[..3], [100.5, 101.5, 102.5]);
 //! }
 //! ```
@@ -120,7 +123,53 @@ impl<T> Program<T> {
     }
 }
 
-/// A function that computes a row.
+/// Rows of values that are read.
+#[derive(Clone, Copy)]
+pub struct InputRows<'a, T> {
+    /// From the first value of the first row on.
+    pub values: &'a [T],
+    /// Values from the beginning of a row to that of the next one.
+    pub pitch: usize,
+}
+
+/// Rows of values that are written.
+pub struct OutputRows<'a, T> {
+    /// From the first value of the first row on.
+    pub values: &'a mut [T],
+    /// Values from the beginning of a row to that of the next one.
+    pub pitch: usize,
+}
+
+impl<'a, T> InputRows<'a, T> {
+    /// From a row on, and from a value of each row on.
+    ///
+    /// # Panics
+    /// If they end before it.
+    #[must_use]
+    pub fn from(&self, [row, column]: [usize; 2]) -> Self {
+        Self { values: &self.values[row * self.pitch + column..], ..*self }
+    }
+}
+
+impl<T> OutputRows<'_, T> {
+    /// From a row on, and from a value of each row on.
+    ///
+    /// # Panics
+    /// If they end before it.
+    pub fn from(&mut self, [row, column]: [usize; 2]) -> OutputRows<'_, T> {
+        OutputRows { values: &mut self.values[row * self.pitch + column..], pitch: self.pitch }
+    }
+
+    /// So many values of a row.
+    ///
+    /// # Panics
+    /// If it does not have them.
+    pub fn row(&mut self, row: usize, length: usize) -> &mut [T] {
+        &mut self.values[row * self.pitch..][..length]
+    }
+}
+
+/// A function that computes rows.
 pub struct RowFunction<T> {
     code: Mmap,
     /// Where in it the function begins that writes outputs past the caches, which have to lie where a vector may.
@@ -215,18 +264,35 @@ impl<T: FloatType> RowFunction<T> {
         T::LANES - 1
     }
 
-    /// Computes a row: each input from the value on that has the number of the row's first point.
+    /// Computes as many points of as many rows as `[rows, points]` says: of each row each input from the value on that has the number of the
+    /// row's first point.
     ///
     /// # Panics
-    /// If inputs and outputs are not as many as the program has, outputs are not equally long, or an input ends before the
+    /// If inputs and outputs are not as many as the program has, rows of an output overlap or end before the points, or an input ends before the
     /// last vector's values at its furthest place; if the room is another function's.
-    pub fn compute(&self, room: &mut Workspace<T>, inputs: &[&[T]], outputs: &mut [&mut [T]]) {
+    pub fn compute(
+        &self,
+        room: &mut Workspace<T>,
+        [rows, points]: [usize; 2],
+        inputs: &[InputRows<T>],
+        outputs: &mut [OutputRows<T>],
+    ) {
+        if rows == 0 {
+            return;
+        }
         let lanes = T::LANES;
-        let points = outputs.first().map_or(0, |it| it.len());
-        assert!(outputs.len() == self.outputs && outputs.iter().all(|it| it.len() == points));
+        assert_eq!(outputs.len(), self.outputs, "outputs");
         assert_eq!(inputs.len(), self.inputs.len(), "inputs");
+        let is_apart = |output: &OutputRows<T>| {
+            let start = (rows - 1).checked_mul(output.pitch).expect("rows that lie in memory");
+            output.values.len() >= start + points && (rows == 1 || output.pitch >= points)
+        };
+        assert!(outputs.iter().all(is_apart), "an output ends before the points");
         let values = points.next_multiple_of(lanes);
-        let is_long = |(input, furthest): (&&[T], &usize)| input.len() >= furthest + values;
+        let is_long = |(input, furthest): (&InputRows<T>, &usize)| {
+            let start = (rows - 1).checked_mul(input.pitch).expect("rows that lie in memory");
+            input.values.len() >= start + furthest + values
+        };
         assert!(inputs.iter().zip(&self.inputs).all(is_long), "an input ends before the row");
         let numbers = (self.shared + self.constants.len()) * lanes;
         let needed = numbers + self.slots * VECTORS * lanes;
@@ -234,8 +300,8 @@ impl<T: FloatType> RowFunction<T> {
         assert!(room.values.len() >= room.skipped + needed);
 
         room.addresses.clear();
-        room.addresses.extend(inputs.iter().map(|it| it.as_ptr()));
-        room.addresses.extend(outputs.iter_mut().map(|it| it.as_mut_ptr().cast_const()));
+        room.addresses.extend(inputs.iter().map(|it| it.values.as_ptr()));
+        room.addresses.extend(outputs.iter_mut().map(|it| it.values.as_mut_ptr().cast_const()));
         let (numbers, slots) = room.values[room.skipped..].split_at_mut(room.slots - room.skipped);
         let rest = points % lanes;
         // As many set values as the last vector has, then unset ones.
@@ -243,24 +309,36 @@ impl<T: FloatType> RowFunction<T> {
         let mask = &bytemuck::bytes_of(&mask)[VECTOR - rest * size_of::<T>()..];
         let mask = if rest == 0 { std::ptr::null() } else { mask.as_ptr() };
         let bytes = |unit: usize| points / unit * unit * size_of::<T>();
-        let may_stream = |output: &&mut [T]| output.as_ptr().addr().is_multiple_of(VECTOR);
+        let may_stream = |output: &OutputRows<T>| {
+            let pitch = if rows == 1 { 0 } else { output.pitch * size_of::<T>() };
+            output.values.as_ptr().addr().is_multiple_of(VECTOR) && pitch.is_multiple_of(VECTOR)
+        };
         let place = self.streaming.filter(|_| outputs.iter().all(may_stream)).unwrap_or(0);
         let code = &self.code[place..];
         // SAFETY: the memory holds there a whole function of this type, which `emit` wrote for a program whose numbers were
         // checked, and the processor has its instructions.
         let function: Compute<T> = unsafe { std::mem::transmute(code.as_ptr()) };
-        // SAFETY: it reads `values` values of each input from each of its places on, which the input has, and of the
-        // numbers and slots what they hold, as was checked; it writes `points` values of each output, which nothing else
-        // can reach, and slots. The one that streams writes vectors where they may lie, and all before it ends.
-        unsafe {
-            function(
-                room.addresses.as_ptr(),
-                bytes(VECTORS * lanes),
-                bytes(lanes),
-                numbers.as_ptr(),
-                slots.as_mut_ptr(),
-                mask,
-            );
+        let pitches = || inputs.iter().map(|it| it.pitch).chain(outputs.iter().map(|it| it.pitch));
+        for row in 0..rows {
+            if row > 0 {
+                for (address, pitch) in room.addresses.iter_mut().zip(pitches()) {
+                    // The row is there, as was checked.
+                    *address = address.wrapping_add(pitch);
+                }
+            }
+            // SAFETY: it reads `values` values of each input from each of its places in this row on, which the input has, and of
+            // the numbers and slots what they hold, as was checked; it writes `points` values of each output's row, which
+            // nothing else can reach, and slots. The one that streams writes vectors where they may lie, and all before it ends.
+            unsafe {
+                function(
+                    room.addresses.as_ptr(),
+                    bytes(VECTORS * lanes),
+                    bytes(lanes),
+                    numbers.as_ptr(),
+                    slots.as_mut_ptr(),
+                    mask,
+                );
+            }
         }
     }
 }

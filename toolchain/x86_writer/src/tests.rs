@@ -228,17 +228,18 @@ macro_rules! agrees {
                     (0..program.outputs).map(|it| row(it + 50, from)[..points].to_vec()).collect();
                 let mut found = given.clone();
                 let mut room = vec![vec![0.0; points + VECTOR]; program.outputs];
-                let slices: Vec<&[$type]> = inputs.iter().map(|it| &it[..]).collect();
+                let inputs_from = |it: usize| InputRows { values: &inputs[it][..], pitch: 0 };
+                let read: Vec<_> = (0..program.inputs).map(inputs_from).collect();
                 let outputs = room.iter_mut().zip(&given).map(|(room, given)| {
                     let start = room.as_ptr().align_offset(VECTOR) + more;
                     let output = &mut room[start..start + points];
                     output.copy_from_slice(given);
-                    output
+                    OutputRows { values: output, pitch: points }
                 });
-                let mut outputs: Vec<&mut [$type]> = outputs.collect();
-                compiled.compute(&mut compiled.room(&shared), &slices, &mut outputs);
+                let mut outputs: Vec<OutputRows<$type>> = outputs.collect();
+                compiled.compute(&mut compiled.room(&shared), [1, points], &read, &mut outputs);
                 for (found, output) in found.iter_mut().zip(&outputs) {
-                    found.copy_from_slice(output);
+                    found.copy_from_slice(output.values);
                 }
                 $interpreter(&program, &shared, &inputs, &mut given);
                 let bits = |all: &[Vec<$type>]| -> Vec<Vec<_>> {
@@ -273,7 +274,66 @@ fn an_input_that_is_too_short_is_refused() {
     };
     let Some(row) = RowFunction::new(program) else { panic!("an input ends before the row") };
     // Eight values at the place 5 take 13.
-    row.compute(&mut row.room(&[]), &[&[0.0; 12]], &mut [&mut [0.0; 6]]);
+    let inputs = [InputRows { values: &[0.0; 12], pitch: 12 }];
+    let mut outputs = [OutputRows { values: &mut [0.0; 6], pitch: 6 }];
+    row.compute(&mut row.room(&[]), [1, 6], &inputs, &mut outputs);
+}
+
+/// The sum of a value and the one behind it.
+fn neighbours(streams: bool) -> Option<RowFunction<f32>> {
+    let input = |place| InstructionInput::Input { number: 0, place };
+    RowFunction::new(Program {
+        inputs: 1,
+        outputs: 1,
+        slots: 0,
+        shared: 0,
+        ahead: vec![],
+        streams,
+        instructions: vec![
+            Instruction::Sum(vec![(input(0), 1.0), (input(1), 1.0)]),
+            Instruction::Write(0),
+        ],
+    })
+}
+
+#[test]
+fn rows_have_what_each_has_alone() {
+    let values: Vec<f32> = (0..400).map(|it| (it * it % 97) as f32).collect();
+    for (streams, pitch) in [(false, 40), (true, 40), (true, 43)] {
+        let Some(function) = neighbours(streams) else { return };
+        for (rows, points) in [(0, 9), (1, 9), (3, 40), (5, 33)] {
+            let mut found = vec![-1.0; 300];
+            let start = found.as_ptr().align_offset(VECTOR);
+            let inputs = [InputRows { values: &values, pitch: 47 }];
+            let mut outputs = [OutputRows { values: &mut found[start..], pitch }];
+            function.compute(&mut function.room(&[]), [rows, points], &inputs, &mut outputs);
+            for (at, found) in found[start..].iter().enumerate() {
+                let [row, x] = [at / pitch, at % pitch];
+                let sum = |at: usize| values[at] + values[at + 1];
+                let wanted = if row < rows && x < points { sum(row * 47 + x) } else { -1.0 };
+                assert_eq!(*found, wanted, "{rows} rows of {points} points: {at}");
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "an input ends before the row")]
+fn the_last_row_of_an_input_is_looked_at() {
+    let Some(function) = neighbours(false) else { panic!("an input ends before the row") };
+    // The second row begins at 8 and takes nine.
+    let inputs = [InputRows { values: &[0.0; 16], pitch: 8 }];
+    let mut outputs = [OutputRows { values: &mut [0.0; 16], pitch: 8 }];
+    function.compute(&mut function.room(&[]), [2, 8], &inputs, &mut outputs);
+}
+
+#[test]
+#[should_panic(expected = "an output ends before the points")]
+fn the_last_row_of_an_output_is_looked_at() {
+    let Some(function) = neighbours(false) else { panic!("an output ends before the points") };
+    let inputs = [InputRows { values: &[0.0; 64], pitch: 8 }];
+    let mut outputs = [OutputRows { values: &mut [0.0; 15], pitch: 8 }];
+    function.compute(&mut function.room(&[]), [2, 8], &inputs, &mut outputs);
 }
 
 #[test]
