@@ -76,6 +76,10 @@ const STAY: usize = 1 << 19;
 /// Bytes that stages go through while steps are taken together: Yee's grid of 1024 x 1024 in f64 takes 1.1 ms a step with eight steps
 /// of 576 KiB and 2.2 ms with one, Burgers' equation of 512 x 512 by four stages 3.4 ms with two steps of 1.3 MiB and 4.0 ms with four.
 const AT_HAND: usize = 1 << 20;
+/// Bytes that a band of several steps goes through, and its rows, at most: of 296 points, of which twelve arrays are gone through, a step with
+/// layers takes 0.15 ms with 8 rows of a band and TODO ms with 15.
+const BAND_BYTES: usize = 1 << 18;
+const BAND_ROWS: usize = 32;
 /// Lines of the cache by which each array is staggered against the one before it, and in how many there are again the first
 /// ones: those of a page.
 const STAGGER: usize = 3;
@@ -251,6 +255,8 @@ struct Cpu<T: StoredType> {
     numbered: Vec<Array>,
     /// Steps that are taken together, at most.
     depth: usize,
+    /// Rows of a band, where several steps are.
+    band: usize,
     /// Whether stages of a step follow each other through the rows.
     follows: bool,
     /// Steps that are done.
@@ -406,6 +412,7 @@ impl<T: StoredType> Cpu<T> {
             level: Level::new(),
             numbered: system.numbered(),
             depth: if are_compiled { depth } else { 1 },
+            band: if T::is_narrow() { pass::BAND } else { band(&system) },
             follows: follows && are_compiled,
             done: step,
             waits,
@@ -562,17 +569,27 @@ pub fn depth(system: &System) -> Result<usize, String> {
     }
 }
 
+/// Bytes of a row of all arrays that steps of a system go through.
+fn row_bytes(system: &System) -> usize {
+    let [.., points] = system.shape.extents();
+    // What is given is read in one step only.
+    let held = system.fields.iter().filter(|field| field.is_held).count();
+    let arrays = system.arrays() - held + system.coefficients.len() + system.works.len();
+    arrays * points * stored(system).bytes()
+}
+
+/// Rows of a band, where several steps are taken together.
+fn band(system: &System) -> usize {
+    (BAND_BYTES / row_bytes(system).max(1)).clamp(pass::BAND, BAND_ROWS)
+}
+
 /// As many steps as have the rows that their stages go through in the caches of a core; any number of steps that have one.
 fn staying(system: &System) -> usize {
     if !system.is_staged() {
         return usize::MAX;
     }
     let [_, reach, _] = system.program.reach(|_| true);
-    let [.., points] = system.shape.extents();
-    // What is given is read in one step only.
-    let held = system.fields.iter().filter(|field| field.is_held).count();
-    let arrays = system.arrays() - held + system.coefficients.len() + system.works.len();
-    let rows = AT_HAND / (arrays * points * stored(system).bytes());
+    let rows = AT_HAND / row_bytes(system);
     (rows.saturating_sub(pass::BAND) / (reach * system.stages.len()).max(1)).max(1)
 }
 

@@ -40,7 +40,8 @@ use super::watch::Watch;
 use super::{Arrays, Cpu, FEW_ROWS, SEGMENT, Stage};
 use crate::expression::Array;
 
-/// Rows that a step takes before the next one, where a chunk takes several.
+/// Rows that a step takes before the next one, where a chunk takes several, at least: of short rows it takes more, as each band takes some
+/// time before it computes.
 pub const BAND: usize = 8;
 
 /// Chunks for each thread.
@@ -246,7 +247,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
         let mut room = self.room();
         let mut front = rows[0].start;
         while rows.iter().any(|rows| !rows.is_empty()) {
-            front = end.min(front + BAND);
+            front = end.min(front + self.of.band);
             for (part, rows) in rows.iter_mut().enumerate() {
                 let stop = if front == end { rows.end } else { front.saturating_sub(part * reach) };
                 let stop = stop.clamp(rows.start, rows.end);
@@ -258,8 +259,9 @@ impl<'a, T: StoredType> Pass<'a, T> {
 
     /// Takes rows of the only plane in bands.
     fn rows(&self, room: &mut ThreadBuffers<T::Computed>, part: usize, rows: Range<usize>) {
-        for start in rows.clone().step_by(BAND) {
-            let rows = start..rows.end.min(start + BAND);
+        let most = self.of.band;
+        for start in rows.clone().step_by(most) {
+            let rows = start..rows.end.min(start + most);
             self.band(room, part, Band { planes: 0..1, rows }, None);
         }
     }
@@ -375,6 +377,9 @@ impl<'a, T: StoredType> Pass<'a, T> {
             let (Array::New(field), layout) = (*array, self.of.layouts.get(*array)) else {
                 continue;
             };
+            if !self.watch.notes(step, field) {
+                continue;
+            }
             for (row, values) in band.rows.clone().zip(rows.chunks_exact(layout.pitch)) {
                 self.watch.note(step, field, [plane, row], &values[layout.left..][..nx]);
             }
@@ -464,9 +469,10 @@ impl<'a, T: StoredType> Pass<'a, T> {
             });
             let mut own: Vec<OutputRows<T::Computed>> = own.collect();
             self.compute(room, part, (point, [rows, columns]), reads, &mut own);
-            for row in 0..rows {
+            let dtype = self.of.system.dtype;
+            for row in 0..if dtype == T::Computed::DTYPE { 0 } else { rows } {
                 let stored = own.iter_mut().map(|own| own.row(row, columns));
-                stored.for_each(|own| T::Computed::store(own, self.of.system.dtype));
+                stored.for_each(|own| T::Computed::store(own, dtype));
             }
             return;
         }

@@ -2,7 +2,7 @@
 //! What goes along with steps that are taken together: receivers note values and a tape keeps fields as soon as a step has written a row,
 //! and steps read fields that are given where a tape has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -126,6 +126,7 @@ type Row = (usize, [usize; 2]);
 /// Receivers by the row that they are in: x, and their number.
 pub struct Receivers {
     rows: BTreeMap<Row, Vec<(usize, usize)>>,
+    fields: BTreeSet<usize>,
     count: usize,
 }
 
@@ -138,7 +139,8 @@ impl Receivers {
             let row = [place / nx / ny, place / nx % ny];
             rows.entry((*field, row)).or_default().push((place % nx, number));
         }
-        Self { rows, count: points.len() }
+        let fields = points.iter().map(|(field, _)| *field).collect();
+        Self { rows, fields, count: points.len() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -232,6 +234,12 @@ impl<'a, T: StoredType> Watch<'a, T> {
     /// Whether nothing is noted of what steps write.
     pub fn notes_nothing(&self) -> bool {
         self.receivers.is_none() && self.steps.iter().all(|step| step.kept.is_empty())
+    }
+
+    /// Whether something is noted of a field's values after a step.
+    pub fn notes(&self, step: usize, field: usize) -> bool {
+        let of_field = |(receivers, _): (&Receivers, Dtype)| receivers.fields.contains(&field);
+        self.steps[step].kept.contains_key(&field) || self.receivers.is_some_and(of_field)
     }
 
     /// Notes a row of a field's values after a step.
