@@ -39,6 +39,7 @@ use super::stored::StoredType;
 use super::watch::Watch;
 use super::{Arrays, Cpu, FEW_ROWS, SEGMENT, Stage};
 use crate::expression::Array;
+use problem::values::Element;
 
 /// Rows that a step takes before the next one, where a chunk takes several, at least: of short rows it takes more, as each band takes some
 /// time before it computes.
