@@ -286,24 +286,47 @@ impl StartFacts {
         let step = -(level as f64);
         let evaluator = Evaluator::new(system, PlainF64, &values, step);
         let [_, ny, nx] = shape.extents();
+        let varies = axes(node);
         let (values, losses) = with_dtype!(dtype, T => {
             let mut values = vec![T::default(); shape.points()];
-            let losses = values.par_chunks_mut(nx).enumerate().map(|(row, values)| {
+            let of_row = |(row, values): (usize, &mut [T])| {
                 let (z, y) = ((row / ny) as isize, (row % ny) as isize);
                 let store = |losses: Losses, (x, value): (usize, &mut T)| {
                     let given = evaluator.at(node, [z, y, x as isize]);
                     *value = T::from_f64(given);
                     losses.and(Losses::of(row * nx + x, given, value.to_f64()))
                 };
-                values.iter_mut().enumerate().fold(Losses::default(), store)
-            });
+                let computed = if varies[2] { nx } else { 1 };
+                let (own, others) = values.split_at_mut(computed);
+                let losses = own.iter_mut().enumerate().fold(Losses::default(), store);
+                others.fill(own[0]);
+                losses
+            };
+            // All rows, or the first one for all.
+            let computed = if varies[0] || varies[1] { values.len() } else { nx };
+            let (own, others) = values.split_at_mut(computed);
+            let losses = own.par_chunks_mut(nx).enumerate().map(of_row);
             let losses = losses.reduce(Losses::default, Losses::and);
+            others.par_chunks_mut(nx).for_each(|others| others.copy_from_slice(&own[..nx]));
             (T::wrap(values), losses)
         });
         let grid = Grid { shape, values };
         check_finite(&grid, dtype, |position| format!("{position} of '{name}'"))?;
         Ok((grid.into(), losses))
     }
+}
+
+/// Along which axes the value of an expression may vary.
+fn axes(node: &Node) -> [bool; 3] {
+    let mut axes = [false; 3];
+    node.visit(&mut |part| match part {
+        Node::Coordinate(axis) | Node::Index(axis) => axes[*axis] = true,
+        Node::Read(_) | Node::Stencil(..) | Node::Solve(..) | Node::Noise(_) | Node::Random(_) => {
+            axes = [true; 3];
+        }
+        _ => (),
+    });
+    axes
 }
 
 /// A grid without values.

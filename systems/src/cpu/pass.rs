@@ -373,7 +373,7 @@ impl<'a, T: StoredType> Pass<'a, T> {
         if self.watch.notes_nothing() {
             return;
         }
-        let ((step, stage), [.., nx]) = (self.of_part(part), self.of.system.shape.extents());
+        let (step, stage) = self.of_part(part);
         for (array, rows) in stage.writes.iter().zip(outputs) {
             let (Array::New(field), layout) = (*array, self.of.layouts.get(*array)) else {
                 continue;
@@ -381,9 +381,8 @@ impl<'a, T: StoredType> Pass<'a, T> {
             if !self.watch.notes(step, field) {
                 continue;
             }
-            for (row, values) in band.rows.clone().zip(rows.chunks_exact(layout.pitch)) {
-                self.watch.note(step, field, [plane, row], &values[layout.left..][..nx]);
-            }
+            let values = InputRows { values: &rows[layout.left..], pitch: layout.pitch };
+            self.watch.note((step, field), (plane, band.rows.clone()), values);
         }
     }
 

@@ -11,6 +11,7 @@ use compute::engine::cpu::halo::Halo;
 use compute::engine::cpu::padded::{Padded, PaddedLayout};
 use rayon::prelude::*;
 use shared_rows::SharedRows;
+use x86_writer::InputRows;
 
 use super::stored::StoredType;
 use super::{Cpu, halo, layout_of};
@@ -157,23 +158,42 @@ struct Written<'a, T> {
 }
 
 impl<T: StoredType> Written<'_, T> {
-    /// Takes a row, but for what stays 0.
-    fn note(&self, [z, y]: [usize; 2], values: &[T]) {
-        let Self { rows, layout, halo, zeros } = self;
-        let columns = match zeros {
-            Some((0, planes)) if planes.contains(&z) => return,
-            Some((1, rows)) if rows.contains(&y) => return,
-            Some((2, columns)) => [0..columns.start, columns.end..values.len()],
-            _ => [0..values.len(), 0..0],
-        };
-        let [mz, my, _] = layout.margins;
-        let number = (mz + z) * layout.plane_rows() + my + y;
-        let row = &mut rows.write(number..number + 1)[..layout.pitch];
-        for Range { start, end } in columns {
-            row[layout.left + start..layout.left + end].copy_from_slice(&values[start..end]);
+    /// Takes some rows of a plane, but for what stays 0.
+    fn note(&self, z: usize, rows: &Range<usize>, values: &InputRows<T>) {
+        let points = self.layout.extents[2];
+        match self.zeros {
+            Some((0, planes)) if planes.contains(&z) => (),
+            Some((1, zeros)) => {
+                let below = rows.start..rows.end.min(zeros.start);
+                let above = rows.start.max(zeros.end)..rows.end;
+                for part in [below, above].into_iter().filter(|part| !part.is_empty()) {
+                    let first = part.start - rows.start;
+                    self.take(z, part, &values.from([first, 0]), [0..points, 0..0]);
+                }
+            }
+            Some((2, zeros)) => {
+                let columns = [0..zeros.start, zeros.end..points];
+                self.take(z, rows.clone(), values, columns);
+            }
+            _ => self.take(z, rows.clone(), values, [0..points, 0..0]),
         }
-        if let Some(halo) = halo {
-            halo.close_row(row);
+    }
+
+    /// Takes some columns of some rows of a plane.
+    fn take(&self, z: usize, own: Range<usize>, values: &InputRows<T>, columns: [Range<usize>; 2]) {
+        let Self { rows, layout, halo, .. } = self;
+        let [mz, my, _] = layout.margins;
+        let first = (mz + z) * layout.plane_rows() + my + own.start;
+        let mut rows = rows.write(first..first + own.len());
+        let from = values.values.chunks(values.pitch);
+        for (row, from) in rows.chunks_mut(layout.pitch).take(own.len()).zip(from) {
+            for Range { start, end } in columns.clone() {
+                let to = layout.left + start..layout.left + end;
+                row[to].copy_from_slice(&from[start..end]);
+            }
+            if let Some(halo) = halo {
+                halo.close_row(&mut row[..layout.pitch]);
+            }
         }
     }
 }
@@ -242,15 +262,23 @@ impl<'a, T: StoredType> Watch<'a, T> {
         self.steps[step].kept.contains_key(&field) || self.receivers.is_some_and(of_field)
     }
 
-    /// Notes a row of a field's values after a step.
-    pub fn note(&self, step: usize, field: usize, [z, y]: [usize; 2], values: &[T]) {
+    /// Notes some rows of a plane of a field's values after a step.
+    pub fn note(
+        &self,
+        (step, field): (usize, usize),
+        (z, rows): (usize, Range<usize>),
+        values: InputRows<T>,
+    ) {
         let own = &self.steps[step];
         if let Some(written) = own.kept.get(&field) {
-            written.note([z, y], values);
+            written.note(z, &rows, &values);
         }
-        if let Some((receivers, dtype)) = self.receivers {
-            for (x, number) in receivers.rows.get(&(field, [z, y])).into_iter().flatten() {
-                let value = dtype.round(values[*x].to_f64());
+        let Some((receivers, dtype)) = self.receivers else { return };
+        let [first, end] = [rows.start, rows.end].map(|y| (field, [z, y]));
+        for ((_, [_, y]), points) in receivers.rows.range(first..end) {
+            for (x, number) in points {
+                let value = values.from([y - rows.start, *x]).values[0];
+                let value = dtype.round(value.to_f64());
                 own.records[*number].store(value.to_bits(), Ordering::Relaxed);
             }
         }
