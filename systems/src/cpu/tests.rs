@@ -2,6 +2,7 @@
 //! Machine code has the bits of blocks that are executed step by step, and steps that are taken together have those of single
 //! ones.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use half::{bf16, f16};
@@ -12,11 +13,13 @@ use super::pass::fitting;
 use super::stored::StoredType;
 use super::watch::Watch;
 use super::{Cpu, check_together, rows_of_a_step, stored};
+use crate::adjoint::{Adjoint, GradientVariables, Misfit};
 use crate::checked::System;
 use crate::start::StartValues;
 use crate::tests::draw::{in_stages, many, of_axes, of_axes_in_stages, system};
+use crate::text::Text;
 use crate::{Description, FieldText};
-use problem::{Dtype, Region};
+use problem::{Dtype, Grid, Region};
 
 /// Random systems.
 const CASES: u64 = 120;
@@ -182,4 +185,86 @@ fn steps_that_are_taken_together_have_the_bits_of_single_ones() {
     let taken = (0..cases).filter(of_case).count();
     println!("{taken} of {cases} systems");
     assert!(taken > cases as usize / 2 || !cfg!(target_arch = "x86_64"), "{taken}");
+}
+
+/// A wave in layers at these sides, of two axes or three.
+fn layered(size: &[usize], sides: &[&str], frequency: Option<&str>) -> System {
+    let description = Description::new(size).dtype(Dtype::F64).time_step("0.3");
+    let description =
+        description.derivative("laplace", "laplace", 4).coefficient("c", "1 + 0.1*sin(x)");
+    let start =
+        if size.len() == 1 { "exp(-(x - 9)^2/8)" } else { "exp(-(x - 9)^2/8 - (y - 8)^2/8)" };
+    let field = FieldText::new("p", start, "2*p - prev(p) + (c*dt)^2*laplace(p)");
+    let mut description = description.field(field).pml(4, 1.2);
+    let pml = description.pml.as_mut().unwrap();
+    pml.sides = sides.iter().map(|side| Text::new("a side", side)).collect();
+    pml.frequency = frequency.map(|text| Text::new("the frequency", text));
+    System::new(&description, Path::new("")).unwrap()
+}
+
+/// How far two runs of so many steps are apart that differ in what they know of arrays that vanish, in fields that do not.
+fn apart(system: &System, steps: usize) -> f64 {
+    let whole = System { vanishing: Vec::new(), ..system.clone() };
+    let [mut by_places, mut everywhere] = [system, &whole].map(begun::<f64>);
+    assert!(
+        by_places.stages.iter().any(|stage| stage.inner.is_some()),
+        "no stage has an inner one"
+    );
+    assert!(everywhere.stages.iter().all(|stage| stage.inner.is_none()));
+    let mut far = 0.0f64;
+    for _ in 0..steps {
+        by_places.pass(1, None, &Watch::nothing()).unwrap();
+        everywhere.pass(1, None, &Watch::nothing()).unwrap();
+    }
+    let region = Region::whole(system.shape);
+    for field in (0..system.fields.len()).filter(|field| !system.has_zeros(*field)) {
+        let [own, other] =
+            [&by_places, &everywhere].map(|it| it.arrays.fields[field][0].get(region));
+        let largest = other.iter().map(|it| it.abs()).fold(0.0, f64::max);
+        let off = own.iter().zip(&other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(largest > 0.0, "{}", system.fields[field].name);
+        far = far.max(off / largest);
+    }
+    far
+}
+
+#[test]
+fn layers_and_their_adjoints_are_computed_where_they_lie() {
+    for (size, sides) in [
+        (&[26, 30][..], &[][..]),
+        (&[26, 30], &["x-", "y+"]),
+        (&[9, 40], &["x+"]),
+        (&[17, 18, 19], &[]),
+        (&[60], &["x-"]),
+    ] {
+        for frequency in [None, Some("0.05")] {
+            let system = layered(size, sides, frequency);
+            let off = apart(&system, 30);
+            assert!(off < 1e-12, "{size:?}, {sides:?}: {off:e}");
+            let by = GradientVariables { coefficients: vec!["c".into()], parameters: vec![] };
+            let misfit = Misfit::unsaid(&system, 30);
+            let mut back = Adjoint::new(&system, &by, (0, 30), &misfit).unwrap().system;
+            // The adjoint of the wave begins with something, and so does the wave that it is given.
+            let held =
+                |name: &str| back.fields.iter().position(|field| field.name == name).unwrap();
+            for field in ["adjoint_p", "p"].map(held) {
+                back.fields[field].start = system.fields[0].start.clone();
+            }
+            let off = apart(&back, 30);
+            assert!(off < 1e-12, "{size:?}, {sides:?}, backwards: {off:e}");
+        }
+    }
+}
+
+/// Where a state comes from elsewhere, what a layer remembers is 0 outside of it.
+#[test]
+fn a_memory_is_zero_outside_of_its_layer() {
+    let system = layered(&[20, 22], &["x-"], None);
+    let memory = system.fields.iter().position(|field| field.is_memory).unwrap();
+    let given = Grid::new(&[20, 22], vec![1.0; 20 * 22]).unwrap();
+    let taken = system.with_zeros(memory, &given);
+    let ones = (0..given.shape.points()).filter(|index| taken.get(*index) == 1.0);
+    assert_eq!(ones.count(), 20 * 4);
+    assert!(matches!(system.with_zeros(0, &given), Cow::Borrowed(_)));
+    assert!(matches!(system.with_zeros(memory, &taken), Cow::Borrowed(_)));
 }
