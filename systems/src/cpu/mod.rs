@@ -76,8 +76,8 @@ const STAY: usize = 1 << 19;
 /// Bytes that stages go through while steps are taken together: Yee's grid of 1024 x 1024 in f64 takes 1.1 ms a step with eight steps
 /// of 576 KiB and 2.2 ms with one, Burgers' equation of 512 x 512 by four stages 3.4 ms with two steps of 1.3 MiB and 4.0 ms with four.
 const AT_HAND: usize = 1 << 20;
-/// Bytes that a band of several steps goes through, and its rows, at most: of 296 points, of which twelve arrays are gone through, a step with
-/// layers takes 0.15 ms with 8 rows of a band and TODO ms with 15.
+/// Bytes that a band of several steps goes through, and its rows, at most. Each band takes some time before it computes, which counts where
+/// rows are short.
 const BAND_BYTES: usize = 1 << 18;
 const BAND_ROWS: usize = 32;
 /// Lines of the cache by which each array is staggered against the one before it, and in how many there are again the first
