@@ -102,6 +102,7 @@ mod totals;
 mod unrounded;
 mod vanishing;
 mod walls;
+mod zeros;
 
 #[cfg(test)]
 mod tests;
