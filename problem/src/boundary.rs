@@ -6,6 +6,7 @@ use std::fmt;
 
 mod hint;
 mod image;
+mod kinds;
 mod parse;
 
 pub use image::Image;
@@ -45,6 +46,21 @@ pub enum Side {
     /// More of a larger grid, which somebody else holds (`compute::ranks`): what depends on it is not wanted, and zeros do
     /// as well as anything. Never of a whole grid.
     Open,
+}
+
+/// From where in the grid a side takes the value at a place beyond it; [`Side::image`] says what becomes of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SideSource {
+    /// From no point of the grid.
+    Nowhere,
+    /// The point that lies as far inside of the other end as the place lies outside of this one.
+    OtherEnd,
+    /// The mirror image about the last point.
+    Mirror,
+    /// The mirror image about the middle between the last point and the first one outside.
+    HalfMirror,
+    /// The last point.
+    Nearest,
 }
 
 /// What lies around a grid.
@@ -184,8 +200,7 @@ impl Boundary {
         let (sides, n) = (self.sides[axis], extent as isize);
         let (mut at, mut image) = (coordinate, Image::SAME);
         // Between two mirrors at the only point there is nothing else to be seen.
-        let mirrors =
-            n == 1 && sides.iter().all(|side| matches!(side, Side::Reflect | Side::OddReflect));
+        let mirrors = n == 1 && sides.iter().all(|side| side.source() == SideSource::Mirror);
         loop {
             let (side, edge, mirrored) = match at {
                 _ if at < 0 => (sides[0], 0, -at),
@@ -194,22 +209,22 @@ impl Boundary {
             };
             let distance = (at - edge).unsigned_abs();
             passed(side, distance, image);
-            let next = match side {
-                Side::Zero | Side::Open | Side::Varying(_) => {
-                    return NeighbourPlace::Value(image.of(0.0));
+            let next = match side.source() {
+                SideSource::Nowhere => {
+                    let value = if let Side::Constant(value) = side { value } else { 0.0 };
+                    return NeighbourPlace::Value(image.of(value));
                 }
-                Side::Constant(value) => return NeighbourPlace::Value(image.of(value)),
-                Side::Periodic => at.rem_euclid(n),
-                Side::Reflect | Side::OddReflect if mirrors => {
+                SideSource::OtherEnd => at.rem_euclid(n),
+                SideSource::Mirror if mirrors => {
                     return match sides {
                         [Side::Reflect, Side::Reflect] => NeighbourPlace::Inside(0, image),
                         _ => NeighbourPlace::Value(image.of(0.0)),
                     };
                 }
-                Side::Reflect | Side::OddReflect => mirrored,
-                Side::Symmetric | Side::Odd | Side::Robin(_) if at < 0 => mirrored - 1,
-                Side::Symmetric | Side::Odd | Side::Robin(_) => mirrored + 1,
-                Side::Edge | Side::Flux(_) | Side::VaryingFlux(_) => edge,
+                SideSource::Mirror => mirrored,
+                SideSource::HalfMirror if at < 0 => mirrored - 1,
+                SideSource::HalfMirror => mirrored + 1,
+                SideSource::Nearest => edge,
             };
             (at, image) = (next, image.after(side.image(distance)));
         }
@@ -264,6 +279,18 @@ impl Boundary {
 }
 
 impl Side {
+    /// From where it takes the values beyond it.
+    #[must_use]
+    pub fn source(self) -> SideSource {
+        match self {
+            Self::Zero | Self::Constant(_) | Self::Varying(_) | Self::Open => SideSource::Nowhere,
+            Self::Periodic => SideSource::OtherEnd,
+            Self::Reflect | Self::OddReflect => SideSource::Mirror,
+            Self::Symmetric | Self::Odd | Self::Robin(_) => SideSource::HalfMirror,
+            Self::Edge | Self::Flux(_) | Self::VaryingFlux(_) => SideSource::Nearest,
+        }
+    }
+
     /// What becomes of the value of a point of the grid at the place, so many points outside, where this side has it again.
     ///
     /// Robin's condition a u + b du/dn = c is met at the mirror, with the mean and the difference of the two values, which lie

@@ -6,7 +6,7 @@ use super::parts::{Coefficient, Field};
 use super::program::Program;
 use super::text::Text;
 use problem::Boundary;
-use problem::boundary::Side;
+use problem::boundary::{Side, SideSource};
 use problem::error::Mistake;
 
 /// Axes by their letters.
@@ -73,12 +73,12 @@ fn is_read_beyond(programs: [&Program; 2], coefficient: usize, axis: usize, end:
 /// # Errors
 /// Two fields for which it goes on in different ways.
 fn of_fields(fields: &[Field], axis: usize, end: usize) -> Result<Side, [&Field; 2]> {
-    let goes_on = |field: &Field| match field.boundary.sides[axis][end] {
-        Side::Periodic => Some(Side::Periodic),
-        Side::Edge | Side::Flux(_) | Side::VaryingFlux(_) => Some(Side::Edge),
-        Side::Reflect | Side::OddReflect => Some(Side::Reflect),
-        Side::Symmetric | Side::Odd | Side::Robin(_) => Some(Side::Symmetric),
-        Side::Zero | Side::Constant(_) | Side::Varying(_) | Side::Open => None,
+    let goes_on = |field: &Field| match field.boundary.sides[axis][end].source() {
+        SideSource::Nowhere => None,
+        SideSource::OtherEnd => Some(Side::Periodic),
+        SideSource::Mirror => Some(Side::Reflect),
+        SideSource::HalfMirror => Some(Side::Symmetric),
+        SideSource::Nearest => Some(Side::Edge),
     };
     let mut common: Option<&Field> = None;
     for field in fields {

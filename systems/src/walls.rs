@@ -16,7 +16,7 @@ use super::parts::{Coefficient, SOLID, StepWork, WallImage, Walls, index};
 use super::sides::later;
 use super::text::Text;
 use problem::Boundary;
-use problem::boundary::Side;
+use problem::boundary::{Side, SideSource};
 use problem::error::Mistake;
 use problem::similar_names::near;
 
@@ -182,10 +182,11 @@ impl System {
 
 /// Sides that are images, without what they multiply by.
 fn plain(boundary: Boundary) -> Boundary {
-    let side = |side: Side| match side {
-        Side::Odd | Side::Robin(_) => Side::Symmetric,
-        Side::OddReflect => Side::Reflect,
-        other => other,
+    let side = |side: Side| match side.source() {
+        SideSource::Mirror => Side::Reflect,
+        SideSource::HalfMirror => Side::Symmetric,
+        SideSource::OtherEnd => Side::Periodic,
+        SideSource::Nowhere | SideSource::Nearest => side,
     };
     Boundary { sides: boundary.sides.map(|axis| axis.map(side)) }
 }

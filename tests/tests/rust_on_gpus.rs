@@ -62,20 +62,35 @@ fn the_page_makes_a_tested_crate_from_nothing() {
     assert_eq!(write(blocks(&page, "toml")[0]), "Cargo.toml");
     // The versions that this workspace has; cargo drops what the crate does not use.
     std::fs::copy(root().join("Cargo.lock"), krate.join("Cargo.lock")).unwrap();
-    let [build, first, second] = blocks(&page, "rust")[..] else { panic!("three blocks of Rust") };
+    let [build, first, smooth, product] = blocks(&page, "rust")[..] else {
+        panic!("four blocks of Rust")
+    };
     assert_eq!([build, first].map(write), ["build.rs", "src/main.rs"]);
     assert_passes();
 
-    let [report, ..] = blocks(&page, "text")[..] else { panic!("a report") };
+    let [out_of_bounds, missing_barrier, ..] = blocks(&page, "text")[..] else {
+        panic!("two reports")
+    };
+    let assert_reports = |report: &str| {
+        let Output { stdout, status, .. } = test();
+        let stdout = String::from_utf8_lossy(&stdout);
+        assert!(!status.success() && stdout.contains(report.trim()), "{report}\n{stdout}");
+    };
     write(&first.replace("if i < n", "if i <= n"));
-    let Output { stdout, status, .. } = test();
     // Which lane is first depends on nothing: only one reads there.
-    let stdout = String::from_utf8_lossy(&stdout);
-    assert!(!status.success() && stdout.contains(report.trim()), "{report}\n{stdout}");
+    assert_reports(out_of_bounds);
 
-    // The page shows the kernel; operands, launch and test are a file.
-    let rest = std::fs::read_to_string(root().join("tests/tests/rust_on_gpus/product.rs")).unwrap();
-    assert_eq!(write(&format!("{second}\n{rest}")), "src/main.rs");
+    // The page shows the kernels; launches, tests and operands are files.
+    let with_rest = |kernel: &str, file: &str| {
+        let rest = std::fs::read_to_string(root().join("tests/tests/rust_on_gpus").join(file));
+        format!("{kernel}\n{}", rest.unwrap())
+    };
+    assert_eq!(write(&with_rest(smooth, "smooth.rs")), "src/main.rs");
+    assert_passes();
+    // The first seed decides which threads the report names.
+    write(&with_rest(&smooth.replace("thread::sync_threads();", ""), "smooth.rs"));
+    assert_reports(missing_barrier);
+    assert_eq!(write(&with_rest(product, "product.rs")), "src/main.rs");
     assert_passes();
 
     clean(&krate, "product");

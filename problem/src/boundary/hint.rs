@@ -2,26 +2,9 @@
 //! What may have been meant by a boundary that is none.
 
 use super::axis;
+use super::kinds::{KINDS, Value, written};
 use crate::error::Hint;
 use crate::similar_names::near;
-
-/// The kinds of sides.
-pub(super) const KINDS: [&str; 11] = [
-    "zero",
-    "constant",
-    "periodic",
-    "reflect",
-    "symmetric",
-    "edge",
-    "flux",
-    "odd",
-    "odd-reflect",
-    "robin",
-    "outflow",
-];
-
-/// The kinds that take a value, and what the value is called.
-pub(super) const VALUED: [(&str, &str); 3] = [("constant", "V"), ("flux", "G"), ("robin", "A,B,C")];
 
 /// What other programs call a kind, or a slip of the pen, may mean here.
 pub(super) fn of_kind(text: &str) -> Option<Hint> {
@@ -46,11 +29,12 @@ pub(super) fn of_kind(text: &str) -> Option<Hint> {
         "none" | "zeros" | "null" | "pad" => meant("zero"),
         _ if word.parse::<f64>().is_ok_and(f64::is_finite) => meant(&format!("constant={word}")),
         _ => {
-            let found = near(&word, KINDS.map(|kind| (kind, kind)).into_iter());
-            let kind = found.first()?.as_str();
-            match VALUED.iter().find(|(valued, _)| *valued == kind) {
-                Some((_, value)) => meant(&format!("{kind}={value}")),
-                None => meant(kind),
+            let known = KINDS.map(|(kind, _)| (kind, kind)).into_iter();
+            let found = near(&word, known.chain([("outflow", "outflow")]));
+            let word = found.first()?;
+            match KINDS.into_iter().find(|(kind, _)| kind == word) {
+                Some(kind) => meant(&written(kind)),
+                None => meant(word),
             }
         }
     }
@@ -59,7 +43,8 @@ pub(super) fn of_kind(text: &str) -> Option<Hint> {
 /// What may be meant by what is no axis and no side.
 pub(super) fn of_place(place: &str, kind: &str, dims: usize) -> Option<Hint> {
     let word = place.to_ascii_lowercase();
-    if VALUED.iter().any(|(valued, _)| *valued == word) {
+    let is_valued = |(kind, value)| kind == word && !matches!(value, Value::None(_));
+    if KINDS.into_iter().any(is_valued) {
         return Some(Hint::Meant(format!("{word}={kind}")));
     }
     let meant = match word.as_str() {

@@ -4,13 +4,10 @@
 use std::ops::Range;
 
 use super::hint;
+use super::kinds::{self, NUMBERS, Value};
 use super::{AXES, Boundary, Side, axis};
 use crate::Error;
 use crate::error::Hint;
-
-/// The kinds, as they are written.
-const ALL: &str =
-    "zero, constant=V, periodic, reflect, symmetric, edge, flux=G, odd, odd-reflect, robin=A,B,C";
 
 /// Takes an expression of a boundary, of a slope or else of a value, and says which side it makes.
 pub type Varying<'a> = &'a mut dyn FnMut(&str, bool) -> Option<Side>;
@@ -166,29 +163,23 @@ fn read_side(text: &str, dims: usize, varying: Varying) -> Result<Side, Refusal>
     let refuse = |reason: String, hint| Err(Refusal { reason, hint });
     let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()))
     else {
-        return match text {
-            "zero" => Ok(Side::Zero),
-            "periodic" => Ok(Side::Periodic),
-            "reflect" => Ok(Side::Reflect),
-            "symmetric" => Ok(Side::Symmetric),
-            "edge" | "outflow" => Ok(Side::Edge),
-            "odd" => Ok(Side::Odd),
-            "odd-reflect" => Ok(Side::OddReflect),
-            "constant" => refuse("'constant' needs a value, as in constant=1.5".into(), None),
-            "flux" => refuse("'flux' needs a slope per point, as in flux=0.5".into(), None),
-            "robin" => refuse(NUMBERS.into(), None),
-            _ => refuse(format!("'{text}' is none of {ALL}"), hint::of_kind(text)),
+        return match kinds::find(text, false) {
+            Some(Value::None(side)) => Ok(side),
+            Some(Value::Number { missing, .. }) => refuse(missing.into(), None),
+            Some(Value::Robin) => refuse(NUMBERS.into(), None),
+            None => refuse(format!("'{text}' is none of {}", kinds::all()), hint::of_kind(text)),
         };
     };
-    let kind: fn(f64) -> Side = match name {
-        "constant" | "value" => Side::Constant,
-        "flux" | "slope" => Side::Flux,
-        "robin" => return read_robin(value).map_err(|reason| Refusal { reason, hint: None }),
-        _ => {
+    let kind = match kinds::find(name, true) {
+        Some(Value::Number { side, .. }) => side,
+        Some(Value::Robin) => {
+            return read_robin(value).map_err(|reason| Refusal { reason, hint: None });
+        }
+        known => {
             let place = name.trim_end_matches(['-', '+']);
             let hint = match axis(place, dims) {
                 Some(_) => Some(Hint::Meant(format!("{name}:{value}"))),
-                None if hint::KINDS.contains(&name) => None,
+                None if known.is_some() => None,
                 None => hint::of_kind(name),
             };
             let reason =
@@ -210,10 +201,6 @@ fn read_side(text: &str, dims: usize, varying: Varying) -> Result<Side, Refusal>
         _ => refuse(format!("'{value}' is not a finite number"), None),
     }
 }
-
-/// What `robin` lacks.
-const NUMBERS: &str =
-    "'robin' needs three numbers, those of a*u + b*du/dn = c, as in robin=1,0.5,0";
 
 /// Robin's condition, or why there is none.
 fn read_robin(text: &str) -> Result<Side, String> {

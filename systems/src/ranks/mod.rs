@@ -29,7 +29,7 @@ use compute::ranks::{
     Carrier, Exchange, Gather, Ghosted, GridCut, Member, MessageKind, Messenger, Partition, Team,
     from_bytes, ghosts_on, held,
 };
-use problem::boundary::Side;
+use problem::boundary::SideSource;
 use problem::{Boundary, Depth, Error, Grid, Region, Shape};
 use transform::machine::Machine;
 
@@ -346,14 +346,8 @@ fn places(part: &RankPart, (boundary, extents): (&Boundary, [usize; 3]), offset:
         (places.low[axis], places.high[axis]) = (low, high);
         let beyond = [low < 0, high > extents[axis] as isize];
         let is_inside = |end: usize| {
-            let side = boundary.sides[axis][end];
-            let outside = match side {
-                Side::Zero | Side::Constant(_) | Side::Varying(_) | Side::Open => true,
-                Side::Periodic => true,
-                Side::Reflect | Side::Symmetric | Side::Odd | Side::OddReflect => false,
-                Side::Robin(_) | Side::Edge | Side::Flux(_) | Side::VaryingFlux(_) => false,
-            };
-            beyond[end] && !outside
+            let source = boundary.sides[axis][end].source();
+            beyond[end] && !matches!(source, SideSource::Nowhere | SideSource::OtherEnd)
         };
         let is_whole = own.high[axis] - own.low[axis] == extents[axis] as isize;
         if is_whole || is_inside(0) || is_inside(1) {

@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 
 use transform::spectral::{Axis, End, Side, TruncationLimit, ends, spread};
 
+use problem::boundary::SideSource;
 use problem::region::Region;
 use problem::{Boundary, Job, boundary};
 
@@ -68,16 +69,9 @@ pub fn axes(job: &Job, steps: usize) -> [Axis; 3] {
 /// How many points beside those that have to be right at an open end come out wrong, where steps reach so far.
 fn spoilt(sides: [boundary::Side; 2], side: usize, far: [usize; 2]) -> usize {
     // What lies at the inner side of a slab spoils what reads it; mirrors are read the other way round.
-    match sides[side] {
-        boundary::Side::Reflect | boundary::Side::Symmetric => far[0].max(far[1]),
-        boundary::Side::Odd | boundary::Side::OddReflect | boundary::Side::Robin(_) => {
-            far[0].max(far[1])
-        }
-        boundary::Side::Zero | boundary::Side::Constant(_) | boundary::Side::Periodic => {
-            far[1 - side]
-        }
-        boundary::Side::Edge | boundary::Side::Flux(_) | boundary::Side::Open => far[1 - side],
-        boundary::Side::Varying(_) | boundary::Side::VaryingFlux(_) => far[1 - side],
+    match sides[side].source() {
+        SideSource::Mirror | SideSource::HalfMirror => far[0].max(far[1]),
+        SideSource::Nowhere | SideSource::OtherEnd | SideSource::Nearest => far[1 - side],
     }
 }
 
