@@ -37,8 +37,13 @@ pub trait Laid: Any {
     fn set(&mut self, values: Values);
 }
 
-/// Makes room for values that lie so.
-pub type Lay = Box<dyn Fn() -> Box<dyn Laid>>;
+/// How values lie so.
+pub struct Lay {
+    /// Memory that they take.
+    pub bytes: u128,
+    /// Makes room for them.
+    pub make: Box<dyn Fn() -> Box<dyn Laid>>,
+}
 
 /// The values of an array at some time.
 pub enum TapeValues {
@@ -152,7 +157,7 @@ impl Tape {
         let dtype = dtype.stored();
         let place = |number: usize| match &room {
             TapeMemory::Here => TapeValues::Here(None),
-            TapeMemory::Laid(lays) => TapeValues::Laid(Some(lays[number % arrays]())),
+            TapeMemory::Laid(lays) => TapeValues::Laid(Some((lays[number % arrays].make)())),
             TapeMemory::Device(memory) => {
                 TapeValues::OnDevice(Rc::clone(memory), number * points * dtype.bytes())
             }

@@ -37,8 +37,13 @@ impl<T: StoredType> OnTape<T> {
     pub fn take(&mut self, from: &Padded<T>, of: &PaddedLayout) {
         let PaddedLayout { left, extents: [_, _, nx], .. } = self.layout;
         let rows = self.layout.plane_rows();
+        let zeros = self.zeros.clone();
         self.values.for_rows(|number, row| {
             let [z, y] = [number / rows, number % rows];
+            let stays = |(axis, zeros): &Zeros| *axis < 2 && zeros.contains(&[z, y][*axis]);
+            if zeros.as_ref().is_some_and(stays) {
+                return;
+            }
             let start = (of.margins[0] + z) * of.plane() + of.at(y as isize, 0);
             row[left..left + nx].copy_from_slice(&from.from(start)[..nx]);
         });
@@ -103,12 +108,23 @@ pub fn lay<T: StoredType>(of: &System, fields: &[usize]) -> Option<Lay> {
     let halo = halo(one, layout).map(Arc::new);
     let zeros: Vec<Option<Zeros>> = fields.iter().map(|field| zeros(of, *field)).collect();
     let zeros = zeros.iter().all(|it| *it == zeros[0]).then(|| zeros[0].clone()).flatten();
-    Some(Box::new(move || {
+    let bytes = bytes::<T>(&layout, zeros.as_ref());
+    let make = Box::new(move || -> Box<dyn Laid> {
         let (halo, zeros) = (halo.clone(), zeros.clone());
         let mut kept = OnTape { layout, halo, zeros, values: Padded::<T>::new(layout) };
         kept.close();
         Box::new(kept)
-    }))
+    });
+    Some(Lay { bytes, make })
+}
+
+/// Memory of values that lie so: rows and planes that stay 0 are touched by nobody.
+fn bytes<T>(layout: &PaddedLayout, zeros: Option<&Zeros>) -> u128 {
+    let mut rows = [layout.planes(), layout.plane_rows()];
+    if let Some((axis @ (0 | 1), zeros)) = zeros {
+        rows[*axis] -= zeros.len();
+    }
+    (rows[0] * rows[1] * layout.pitch * size_of::<T>()) as u128
 }
 
 /// Where a field that is held is 0, of the part of the grid that a system has.

@@ -12,7 +12,7 @@ use crate::checked::System;
 use crate::expression::Array;
 use crate::simulation::equations::{StepRecords, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
-use crate::tape::{Tape, TapeAction, TapeTransfer, TapedSession, check_rounded};
+use crate::tape::{Lay, Tape, TapeAction, TapeMemory, TapeTransfer, TapedSession, check_rounded};
 use problem::memory::{self, Bytes};
 use problem::observe::ArrayName;
 use problem::{Clock, Dtype, Error, Grid, with_values};
@@ -75,43 +75,55 @@ impl ReversePath {
         let points = system.shape().points();
         let bytes =
             |count: usize, dtype: Dtype| count as u128 * points as u128 * dtype.bytes() as u128;
-        let (one, of_step) = (bytes(system.arrays(), dtype), bytes(fields.len(), rounded));
         // On a device nothing is made of another type.
         let stays = rounded == dtype && adjoint.dtype().stored() == dtype;
         let place = settled(of, &by.place, stays)?;
-        let one_run = ReversePlan::bytes_of_one_run(steps, (one, of_step));
-        let one_run = one_run + ReversePlan::bytes_besides(lag, (one, of_step));
-        let beside = bytes(adjoint.arrays() + adjoint.coefficients.len(), adjoint.dtype().stored());
-        let most = most_bytes(of, (by.memory, &place), (one_run, beside))?;
-        let most = share.map_or(most, |share| most.min(share));
-        let plan = ReversePlan::within((steps, lag), (one, of_step), u128::from(most.0));
-        let plan = plan.ok_or_else(|| {
-            memory::short("a state of the system, which a gradient keeps,", one, most)
-        })?;
-        let times = plan.times(steps, lag);
         // Fields of the adjoint that are given values of each field.
         let read_as = |field: &String| {
             let own = given.iter().filter(|given| given.field == *field);
             own.map(|given| adjoint.find(&given.name)).collect::<Result<Vec<_>, _>>()
         };
         let read_as = fields.iter().map(read_as).collect::<Result<Vec<_>, _>>()?;
-        let as_read = if stays { laid(of, &place, adjoint, &read_as) } else { None };
-        let kept_in = match as_read {
-            Some(room) => room,
-            None => room(of, &place, times as u128 * of_step)?,
-        };
-        let values = Tape::new(kept_in, (points, rounded), (times, fields.len()));
-        let count = plan.places();
         let of_field = |array: &Array| match array {
             Array::Field { field, .. } => vec![*field],
             _ => unreachable!("levels of fields alone have numbers"),
         };
         let own: Vec<Vec<usize>> = system.numbered().iter().map(of_field).collect();
-        let kept_in = match laid(of, &place, &system, &own) {
-            Some(room) => room,
-            None => room(of, &place, count as u128 * one)?,
+        let lays = [
+            laid(of, &place, &system, &own),
+            if stays { laid(of, &place, adjoint, &read_as) } else { None },
+        ];
+        let in_order = [bytes(system.arrays(), dtype), bytes(fields.len(), rounded)];
+        let as_laid = [0, 1].map(|number| match &lays[number] {
+            Some(lays) => lays.iter().map(|lay| lay.bytes).sum(),
+            None => in_order[number],
+        });
+        let beside = bytes(adjoint.arrays() + adjoint.coefficients.len(), adjoint.dtype().stored());
+        let mut fitting = |[one, of_step]: [u128; 2]| {
+            let one_run = ReversePlan::bytes_of_one_run(steps, (one, of_step));
+            let one_run = one_run + ReversePlan::bytes_besides(lag, (one, of_step));
+            let most = most_bytes(of, (by.memory, &place), (one_run, beside))?;
+            let most = share.map_or(most, |share| most.min(share));
+            let plan = ReversePlan::within((steps, lag), (one, of_step), u128::from(most.0));
+            plan.ok_or_else(|| {
+                memory::short("a state of the system, which a gradient keeps,", one, most)
+            })
         };
-        let states = Tape::new(kept_in, (points, dtype), (count, system.arrays()));
+        // Where a state with what lies around it does not fit, values in C order may.
+        let (plan, [states, values]) = match fitting(as_laid) {
+            Ok(plan) => (plan, lays),
+            Err(_) => (fitting(in_order)?, [None, None]),
+        };
+        let [one, of_step] = in_order;
+        let (times, count) = (plan.times(steps, lag), plan.places());
+        let mut room = |lays: Option<Vec<Lay>>, bytes: u128| match lays {
+            Some(lays) => Ok(TapeMemory::Laid(lays)),
+            None => room(of, &place, bytes),
+        };
+        let (values, states) =
+            (room(values, times as u128 * of_step)?, room(states, count as u128 * one)?);
+        let values = Tape::new(values, (points, rounded), (times, fields.len()));
+        let states = Tape::new(states, (points, dtype), (count, system.arrays()));
         let free = (0..plan.states).rev().collect();
         let (given, kept) = (given.to_vec(), Vec::new());
         let values = Some(values);

@@ -5,7 +5,7 @@ use crate::adjoint::refused;
 use crate::checked::System;
 use crate::session::StepSession;
 use crate::simulation::{Form, Simulation};
-use crate::tape::{TapeMemory, TapeStorage};
+use crate::tape::{Lay, TapeMemory, TapeStorage};
 use problem::memory::{self, Bytes};
 use problem::{Dtype, Error};
 
@@ -81,15 +81,15 @@ pub fn most_bytes(
     })
 }
 
-/// Room in this machine's memory as it is best for steps that read the values of each field as these ones of a system, if they are written so.
+/// How values lie in this machine's memory as it is best for steps that read those of each field as these ones of a system, if they are written
+/// so.
 pub fn laid(
     of: &mut Simulation,
     place: &TapeStorage,
     by: &System,
     fields: &[Vec<usize>],
-) -> Option<TapeMemory> {
-    let own = session(of).filter(|_| *place == TapeStorage::Memory)?;
-    own.lay(by, fields).map(TapeMemory::Laid)
+) -> Option<Vec<Lay>> {
+    session(of).filter(|_| *place == TapeStorage::Memory)?.lay(by, fields)
 }
 
 /// Room for so many bytes there.

@@ -54,8 +54,12 @@ pub fn told(found: &Gradient) -> Vec<f64> {
 fn kept_states_make_no_difference_but_to_the_steps_that_are_taken_again() {
     const STEPS: usize = 12;
     let system = reacting();
-    let of = |states: u64| {
+    let folder = tempfile::tempdir().unwrap();
+    // Values in C order, of which the sizes are known here.
+    let in_order = || TapeStorage::Folder(folder.path().to_owned());
+    let within = |states: u64, place: TapeStorage| {
         let by = GradientBy {
+            place,
             coefficients: vec!["c".into()],
             parameters: vec!["k".into()],
             // Besides the values of two times, and the state after all steps.
@@ -67,6 +71,7 @@ fn kept_states_make_no_difference_but_to_the_steps_that_are_taken_again() {
         assert_eq!((simulation.steps(), simulation.records().len()), (STEPS, STEPS + 1));
         found
     };
+    let of = |states: u64| within(states, in_order());
     let all = of(100);
     assert_eq!(all.steps_again, 0);
     // The values of 13 times.
@@ -77,7 +82,12 @@ fn kept_states_make_no_difference_but_to_the_steps_that_are_taken_again() {
         // Steps of the first sweep are not taken again.
         let most = steps_again(STEPS, states as usize - 1) as usize;
         assert!(found.steps_again <= most && most < found.steps_again + STEPS, "{states}");
+        // What lies around values counts, too, so that fewer may fit.
+        let laid = within(states, TapeStorage::Memory);
+        assert_eq!(told(&laid), told(&all), "{states}");
+        assert!(laid.steps_again >= found.steps_again, "{states}");
     }
+    assert_eq!(within(100, TapeStorage::Memory).steps_again, 0);
     let none = GradientBy { memory: Some(Bytes(2047)), ..GradientBy::default() };
     let mut simulation = Simulation::of(&system).build().unwrap();
     let error = simulation.gradient(2, &none, |_| Ok(Cotangents::default())).unwrap_err();
