@@ -3,7 +3,7 @@
 //! read that the launch writes, and every byte is written once.
 
 use crate::program::Program;
-use crate::shared::{Copy, Shared};
+use crate::shared::{Copy, Shared, aligned};
 
 /// Arrays lie so far apart.
 const DISTANCE: u64 = 1 << 40;
@@ -151,13 +151,5 @@ impl Memory {
         let mut values = if there > 0 { self.load(from, there)?.to_vec() } else { Vec::new() };
         values.resize(bytes, 0);
         self.shared.begin_copy(to, values, own)
-    }
-}
-
-/// Whether so many bytes may be accessed together there.
-pub fn aligned(start: usize, bytes: usize) -> Result<(), String> {
-    match start.is_multiple_of(bytes) {
-        true => Ok(()),
-        false => Err(format!("byte {start} is no place for {bytes} bytes together")),
     }
 }

@@ -2,8 +2,6 @@
 //! The shared memory of a block. Nothing is read that another thread has written since the last barrier, or written that
 //! another one has read, nor anything that is still being copied there.
 
-use crate::memory::aligned;
-
 /// Bytes, and what threads have done with the values that begin at each.
 #[derive(Clone)]
 pub struct Shared {
@@ -148,5 +146,13 @@ impl Shared {
         }
         aligned(start, bytes)?;
         Ok(start)
+    }
+}
+
+/// Whether so many bytes may be accessed together there.
+pub fn aligned(start: usize, bytes: usize) -> Result<(), String> {
+    match start.is_multiple_of(bytes) {
+        true => Ok(()),
+        false => Err(format!("byte {start} is no place for {bytes} bytes together")),
     }
 }
