@@ -85,7 +85,6 @@ fn write<I: Element + Value>(
         [u8 i8 u16 i16 u32 i32 u64 i64 f32 f64])
 }
 
-/// Without Python's lock.
 fn compute<I: Element + Value, O: Element + Value>(
     py: Python<'_>,
     filter: &Filter,
@@ -100,10 +99,16 @@ fn compute<I: Element + Value, O: Element + Value>(
         return Err(PyValueError::new_err(text));
     }
     let (input, output) = (input.as_slice()?, output.as_slice_mut()?);
+    without_lock(py, &mut || filter.run(input, output))
+}
+
+/// Does something without Python's lock, in the pool of the process. By a reference, since this would else be compiled for each
+/// pair of types.
+fn without_lock(py: Python<'_>, work: &mut (dyn FnMut() + Send)) -> PyResult<()> {
     let pool = process::pool(py)?;
     py.detach(|| match pool {
-        None => filter.run(input, output),
-        Some(pool) => pool.install(|| filter.run(input, output)),
+        None => work(),
+        Some(pool) => pool.install(work),
     });
     Ok(())
 }

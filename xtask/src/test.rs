@@ -15,6 +15,22 @@ pub const ALL_CHIPS: &str = "sm_80,sm_90";
 /// Those whose kernels a quick run compiles and audits; the emulator runs the kernels for both.
 const QUICK_CHIPS: &str = "sm_90";
 
+/// Test programs that wait for other programs, one after the other: Python, compilers. They run beside the other tests, so that
+/// no core is idle. Of each the tests, whose names no other has.
+const BESIDE: [(&str, &[&str]); 3] = [
+    ("python", &["the_package_passes_its_tests"]),
+    ("interface", &["kernels_of_rust_cuda_become_ptx"]),
+    (
+        "rust_on_gpus",
+        &[
+            "the_page_makes_a_tested_crate_from_nothing",
+            "five_commands_make_a_tested_kernel_in_an_empty_folder",
+            "the_examples_use_the_toolchain_and_little_else",
+            "the_toolchain_uses_nothing_of_the_rest",
+        ],
+    ),
+];
+
 /// What clippy is told, in the form in which `cargo clippy` tells it.
 const LINTS: &str = "--deny=warnings__CLIPPY_HACKERY__";
 
@@ -58,15 +74,8 @@ pub fn run(thorough: bool) -> Result<()> {
     };
     let features = ["--workspace", "--features=stencil/zarr,tests/zarr", "--features=stencil/mpi"];
     let features = &features[..if has_mpi { 3 } else { 2 }];
-    let steps: [(&str, &[&str], &[&str]); 3] = [
-        ("format", &["fmt", "--all", "--check"], &[]),
-        // What no test is built of.
-        ("lints and programs", &["build", "--bins", "--benches"], features),
-        // One run tells of every failure: a build takes longer than all tests.
-        ("lints and tests", &["test", "--no-fail-fast"], features),
-    ];
     let compiler = linting_compiler()?;
-    for (name, arguments, features) in steps {
+    let command = |arguments: &[&str], features: &[&str]| {
         let mut command = cargo();
         // Without these a test that needs the tool skips itself; here it must run.
         command.args(arguments).args(features).env("PTXAS", &ptxas);
@@ -82,8 +91,19 @@ pub fn run(thorough: bool) -> Result<()> {
         if has_mpi {
             command.env("REQUIRE_MPI", "1");
         }
-        step::run(name, &mut command)?;
-    }
+        command
+    };
+    step::run("format", &mut command(&["fmt", "--all", "--check"], &[]))?;
+    // What no test is built of.
+    step::run("lints and programs", &mut command(&["build", "--bins", "--benches"], features))?;
+    step::run("lints", &mut command(&["test", "--no-run"], features))?;
+    // One run tells of every failure: a build takes longer than all tests.
+    let [mut beside, mut others] = [(); 2].map(|()| command(&["test", "--no-fail-fast"], features));
+    beside.args(BESIDE.iter().flat_map(|(program, _)| ["--test", program]));
+    others.arg("--");
+    others.args(BESIDE.iter().flat_map(|(_, tests)| *tests).flat_map(|test| ["--skip", test]));
+    let output = target().join("tests-of-one-thread.log");
+    step::run_beside(("tests", &mut others), ("tests of one thread", &mut beside), &output)?;
     // What `cargo xtask dist` packs, but for how it is built.
     let archive = dist::pack(
         &target().join("debug/host"),
@@ -97,4 +117,26 @@ pub fn run(thorough: bool) -> Result<()> {
     }
     println!("all checks passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BESIDE;
+    use std::path::Path;
+
+    /// A test that is renamed would run twice, and one that is added would not be left out.
+    #[test]
+    fn what_runs_beside_the_others_is_all_of_its_programs() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folders = ["python", "toolchain/cuda_builder", "tests"];
+        for (program, tests) in BESIDE {
+            let file = format!("tests/{program}.rs");
+            let texts = folders.iter().map(|folder| root.join(folder).join(&file));
+            let texts: Vec<String> =
+                texts.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+            let [text] = &texts[..] else { panic!("{program} is {} programs", texts.len()) };
+            let named = text.split("#[test]\nfn ").skip(1).filter_map(|it| it.split('(').next());
+            assert_eq!(named.collect::<Vec<_>>(), tests, "{program}");
+        }
+    }
 }

@@ -60,20 +60,19 @@ pub const ENGINE: &str = "emulate";
 impl Emulated {
     /// A kernel without arrays.
     pub fn new(kernel: &GeneratedKernel) -> Self {
-        let steps = || [kernel].into_iter().chain(&kernel.after);
-        let of_totals = || kernel.totals.as_ref().map(|it| &*it.kernel);
-        let all = || steps().chain(of_totals());
-        // Constants are those of all kernels that have some.
-        let longest = all().map(|it| Program::read(&it.text)).max_by_key(Program::constants);
-        let memory = Memory::new(&longest.expect("a kernel"), Vec::new());
         let stage = |kernel: &GeneratedKernel| Stage {
             program: Program::read(&kernel.text),
             read: kernel.arrays.len(),
             written: kernel.written.len(),
             parameters: kernel.parameters,
         };
-        let totals = of_totals().map(stage);
-        Self { stages: steps().map(stage).collect(), totals, solvers: Vec::new(), memory }
+        let stages: Vec<Stage> = [kernel].into_iter().chain(&kernel.after).map(stage).collect();
+        let totals = kernel.totals.as_ref().map(|it| stage(&it.kernel));
+        let all = stages.iter().chain(&totals).map(|it| &it.program);
+        // Constants are those of all kernels that have some.
+        let longest = all.max_by_key(|it| it.constants()).expect("a kernel");
+        let memory = Memory::new(longest, Vec::new());
+        Self { stages, totals, solvers: Vec::new(), memory }
     }
 
     /// Runs all blocks of a launch, which is given these addresses; or that of a table, with the addresses of each system

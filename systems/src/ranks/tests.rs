@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::setup::{RankEngine, Setup};
 use crate::tests::draw;
+use crate::tests::tier::cases;
 use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation, SystemState};
 use compute::engine::EngineRequest;
 use compute::plan::Sharing;
@@ -20,11 +21,6 @@ use compute::ranks::part::RankPart;
 use problem::observe::Snapshot;
 use problem::{Dtype, Error, ErrorKind, Grid, Region};
 use transform::{Stencil, Tap};
-
-/// Cases, unless `SYSTEM_CASES` says how many.
-fn cases(usual: u64) -> u64 {
-    std::env::var("SYSTEM_CASES").map_or(usual, |text| text.parse().unwrap())
-}
 
 /// Threads that share a grid, cut into so many slices of each axis.
 fn among(engine: EngineRequest, split: [usize; 3], period: Option<usize>) -> ComputeOptions {
@@ -122,7 +118,7 @@ fn any_cut_of(draw: impl Fn(u64) -> Description) {
         assert_equal(&mut shared, &mut alone, &what);
         true
     };
-    let all = cases(60);
+    let all = cases(60, 32);
     let cut = (0..all).filter(|seed| of_case(*seed)).count() as u64;
     println!("{cut} of {all} systems were cut");
     assert!(2 * cut > all, "{cut} of {all}");
@@ -177,7 +173,7 @@ fn only_what_is_read_is_exchanged() {
 /// Launches of several steps, with ghosts as deep, in the emulator.
 #[test]
 fn parts_of_kernels_give_the_bits_of_one_kernel() {
-    let all = cases(24);
+    let all = cases(24, 16);
     let cut =
         cut_as_one(all, (draw::near, 1..4), |split| among(EngineRequest::Emulate, split, None));
     assert!(cut >= 3, "{cut} of {all}");
@@ -185,7 +181,7 @@ fn parts_of_kernels_give_the_bits_of_one_kernel() {
 
 #[test]
 fn parts_of_kernels_of_stages_give_the_bits_of_one_kernel() {
-    let all = cases(12);
+    let all = cases(12, 8);
     let draw = |seed| draw::in_stages(seed, 1);
     let cut = cut_as_one(all, (draw, 1..2), |split| among(EngineRequest::Emulate, split, None));
     assert!(cut >= 3, "{cut} of {all}");
@@ -193,7 +189,7 @@ fn parts_of_kernels_of_stages_give_the_bits_of_one_kernel() {
 
 #[test]
 fn parts_of_kernels_beside_solves_give_the_bits_of_one_kernel() {
-    let all = cases(24);
+    let all = cases(24, 16);
     let draw = |seed| draw::with_solves(seed, 1, true);
     let cut = cut_as_one(all, (draw, 1..2), |split| among(EngineRequest::Emulate, split, None));
     assert!(cut >= 3, "{cut} of {all}");
@@ -202,7 +198,7 @@ fn parts_of_kernels_beside_solves_give_the_bits_of_one_kernel() {
 /// Threads that find neighbours beyond sides by themselves take open sides, too.
 #[test]
 fn parts_of_kernels_of_many_arrays_give_the_bits_of_one_kernel() {
-    let all = cases(24);
+    let all = cases(24, 16);
     let cut =
         cut_as_one(all, (draw::many, 1..2), |split| among(EngineRequest::Emulate, split, None));
     assert!(cut >= 3, "{cut} of {all}");
@@ -223,7 +219,7 @@ fn two_gpus_solve_with_the_bits_of_one() {
 }
 
 fn on_two_gpus((draw, chains): (impl Fn(u64) -> Description, Range<usize>)) {
-    let all = cases(60);
+    let all = cases(60, 60);
     for carrier in [Carrier::Auto, Carrier::Host] {
         let cut = cut_as_one(all, (&draw, chains.clone()), |split| {
             let asked = among(EngineRequest::Cuda, split, None);

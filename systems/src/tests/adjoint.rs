@@ -20,14 +20,12 @@ mod cases;
 mod runs;
 mod totals;
 
-/// Cases, unless `SYSTEM_CASES` says more.
-const CASES: u64 = 40;
 const STEPS: usize = 4;
 
 type Arrays = Vec<(ArrayName, Grid)>;
 
 fn cases() -> u64 {
-    std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap())
+    super::tier::cases(40, 24)
 }
 
 fn of(description: &Description) -> System {

@@ -4,16 +4,12 @@
 use std::path::Path;
 
 use super::draw;
+use super::tier::cases;
 use crate::batch::{Batch, BatchSeat, MOST};
 use crate::plan::Request;
 use crate::{ComputeOptions, Description, FieldText, System, SystemSimulation, Text};
 use compute::engine::EngineRequest;
 use problem::{Depth, Dtype, Grid};
-
-/// So many, unless a variable says how many.
-fn cases(usual: u64) -> u64 {
-    std::env::var("SYSTEM_CASES").map_or(usual, |text| text.parse().unwrap())
-}
 
 fn asked(seat: Option<BatchSeat>) -> ComputeOptions {
     ComputeOptions { engine: EngineRequest::Emulate, seat, ..ComputeOptions::default() }
@@ -92,8 +88,8 @@ fn agree(what: &str, systems: &[System]) -> usize {
 
 /// Sweeps that can be computed side by side, of so many. One after the other: what waits for other systems in a thread of a pool
 /// would keep it from them.
-fn agreeing(usual: u64, draw: impl Fn(u64) -> Description) -> [usize; 2] {
-    let all: Vec<usize> = (0..cases(usual))
+fn agreeing(cases: u64, draw: impl Fn(u64) -> Description) -> [usize; 2] {
+    let all: Vec<usize> = (0..cases)
         .map(|seed| {
             let description = draw(seed);
             let at: Vec<usize> = description.size.iter().map(|extent| extent / 2).collect();
@@ -111,13 +107,13 @@ fn agreeing(usual: u64, draw: impl Fn(u64) -> Description) -> [usize; 2] {
 
 #[test]
 fn random_systems_have_side_by_side_the_values_that_they_have_alone() {
-    let [found, all] = agreeing(10, draw::near);
+    let [found, all] = agreeing(cases(10, 6), draw::near);
     assert!(found * 4 >= all * 3, "{found} of {all}");
 }
 
 #[test]
 fn random_systems_in_stages_have_side_by_side_the_values_that_they_have_alone() {
-    let [found, all] = agreeing(8, |seed| draw::in_stages(seed, 2));
+    let [found, all] = agreeing(cases(8, 5), |seed| draw::in_stages(seed, 2));
     assert!(found * 4 >= all * 3, "{found} of {all}");
 }
 

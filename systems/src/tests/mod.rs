@@ -18,4 +18,5 @@ mod solid;
 mod solves;
 mod staged;
 mod sums;
+pub mod tier;
 pub mod totals;

@@ -2,35 +2,33 @@
 //! Random systems, each step against the same step in f64: every value within what rounding can make of it.
 
 use super::draw::{in_stages, many, system, with_solves};
+use super::tier::cases;
 use crate::{Description, System, SystemSimulation};
 use rayon::prelude::*;
 use std::path::Path;
 
-/// Cases, unless `SYSTEM_CASES` says more.
-const CASES: u64 = 40;
 /// Time steps of a case: enough for all levels to have been computed.
 const STEPS: usize = 5;
 
 #[test]
 fn any_system_agrees_with_the_oracle() {
-    agree(CASES, |seed| if seed % 8 == 7 { many(seed) } else { system(seed) });
+    agree(cases(40, 24), |seed| if seed % 8 == 7 { many(seed) } else { system(seed) });
 }
 
 /// New values, work fields, and rates of change.
 #[test]
 fn any_order_of_a_step_agrees_with_the_oracle() {
-    agree(CASES / 2, |seed| in_stages(seed, 4));
+    agree(cases(20, 12), |seed| in_stages(seed, 4));
 }
 
 /// Work fields that are solved for, among others.
 #[test]
 fn any_solve_agrees_with_the_oracle() {
-    agree(CASES / 4, |seed| with_solves(seed, 3, false));
+    agree(cases(10, 6), |seed| with_solves(seed, 3, false));
 }
 
-/// Checks systems that are drawn so: so many, unless a variable says how many.
-fn agree(usual: u64, draw: impl Fn(u64) -> Description + Sync) {
-    let cases = std::env::var("SYSTEM_CASES").map_or(usual, |text| text.parse().unwrap());
+/// Checks so many systems that are drawn so.
+fn agree(cases: u64, draw: impl Fn(u64) -> Description + Sync) {
     let of_case = |seed: u64| {
         let description = draw(seed);
         let system = System::new(&description, Path::new(""));

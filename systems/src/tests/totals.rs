@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::draw;
+use super::tier::cases;
 use crate::description::Change;
 use crate::evaluate::{Evaluator, PlainF64};
 use crate::expression::{Fold, Node};
@@ -17,11 +18,6 @@ use compute::plan::Sharing;
 use compute::ranks::engine::Ranks;
 use problem::observe::Snapshot;
 use problem::{Dtype, Error, Grid, Region};
-
-/// So many, unless a variable says how many.
-fn cases(usual: u64) -> u64 {
-    std::env::var("SYSTEM_CASES").map_or(usual, |text| text.parse().unwrap())
-}
 
 /// A description with totals of its fields; `fed`: an equation is made of them, too.
 pub fn with_totals(mut description: Description, seed: u64, fed: bool) -> Description {
@@ -149,7 +145,7 @@ pub fn assert_equal_bits(simulation: &mut SystemSimulation, what: &str) {
 
 #[test]
 fn any_totals_are_those_of_the_values() {
-    (0..cases(60)).into_par_iter().for_each(|seed| {
+    (0..cases(60, 32)).into_par_iter().for_each(|seed| {
         let description = match seed % 3 {
             0 => draw::in_stages(seed, 3),
             _ => draw::system(seed),
@@ -165,7 +161,7 @@ fn any_totals_are_those_of_the_values() {
 
 #[test]
 fn equations_that_are_made_of_totals_agree_with_the_oracle() {
-    (0..cases(40)).into_par_iter().for_each(|seed| {
+    (0..cases(40, 20)).into_par_iter().for_each(|seed| {
         let description = match seed % 3 {
             0 => draw::in_stages(seed, 3),
             _ => draw::system(seed),
@@ -186,7 +182,7 @@ fn equations_that_are_made_of_totals_agree_with_the_oracle() {
 /// On any number of ranks, whose values have the bits of one, totals have them, too.
 #[test]
 fn any_cut_gives_the_totals_of_one_rank() {
-    let (mut cut, all) = (0, cases(30));
+    let (mut cut, all) = (0, cases(30, 16));
     for seed in 0..all {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let system = system(&with_totals(draw::system(seed), seed, seed % 2 == 0), seed);
@@ -219,7 +215,7 @@ fn any_cut_gives_the_totals_of_one_rank() {
 /// each machine has by itself.
 #[test]
 fn kernels_reduce_to_the_bits_of_this_machine() {
-    (0..cases(25)).into_par_iter().for_each(|seed| {
+    (0..cases(25, 13)).into_par_iter().for_each(|seed| {
         let description = match seed % 4 {
             0 => draw::in_stages(seed, 2),
             1 => draw::many(seed),
@@ -270,7 +266,7 @@ fn kernels_reduce_long_rows_to_the_bits_of_this_machine() {
 /// A step that waits for totals does not overwrite those of an earlier look.
 #[test]
 fn rows_of_totals_that_equations_are_made_of_are_those_of_single_steps() {
-    for seed in 0..6 {
+    for seed in 0..cases(6, 4) {
         let system = system(&with_totals(draw::system(seed), seed, true), seed);
         for engine in [EngineRequest::Cpu, EngineRequest::Emulate] {
             let together = SystemSimulation::on(&system, engine).unwrap();
@@ -291,7 +287,7 @@ fn rows_of_totals_that_equations_are_made_of_are_those_of_single_steps() {
 
 #[test]
 fn kernels_of_equations_that_are_made_of_totals_agree_with_the_oracle() {
-    (0..cases(15)).into_par_iter().for_each(|seed| {
+    (0..cases(15, 9)).into_par_iter().for_each(|seed| {
         let system = system(&with_totals(draw::system(seed), seed, true), seed);
         let mut emulated = SystemSimulation::on(&system, EngineRequest::Emulate).unwrap();
         for _ in 0..3 {

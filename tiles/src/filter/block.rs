@@ -58,6 +58,31 @@ impl<C: SumType, I: Value> FactorRows<C> for &[I] {
     }
 }
 
+/// Values of an array from a place on.
+pub struct PartRows<'a, C> {
+    pub all: &'a dyn FactorRows<C>,
+    pub first: usize,
+    pub size: usize,
+}
+
+impl<C: Sync> FactorRows<C> for PartRows<'_, C> {
+    fn read(&self, at: usize, to: &mut [C], level: Level) {
+        self.all.read(self.first + at, to, level);
+    }
+
+    fn value(&self, at: usize) -> C {
+        self.all.value(self.first + at)
+    }
+
+    fn ask(&self, at: usize, count: usize) {
+        self.all.ask(self.first + at, count);
+    }
+
+    fn plain(&self) -> Option<&[C]> {
+        Some(&self.all.plain()?[self.first..][..self.size])
+    }
+}
+
 /// Asks memory for so many values.
 fn ask<T>(values: &[T], at: usize, count: usize) {
     for line in (0..count).step_by(CACHE_LINE / size_of::<T>()) {

@@ -39,7 +39,11 @@ impl Filter {
     /// How arrays of one type become such of another.
     #[must_use]
     pub fn described<I: Value, O: Value>(&self) -> Described {
-        let (is_single, is_ordered) = match Precision::of::<I, O>(self) {
+        self.described_in(Precision::of::<I, O>(self), O::LARGEST.is_some())
+    }
+
+    fn described_in(&self, precision: Precision, is_whole: bool) -> Described {
+        let (is_single, is_ordered) = match precision {
             Precision::Short | Precision::Single(SumOrder::Any) => (true, false),
             Precision::Double(SumOrder::Any) => (false, false),
             // What decides in which order is not looked at point by point there.
@@ -48,7 +52,7 @@ impl Filter {
         let stages = self.stages.iter().map(|stage| {
             let Stage { mut terms, is_line, divisor } = stage.clone();
             // Where results are no whole numbers, weights are divided, not sums.
-            let kept = if O::LARGEST.is_some() { divisor } else { 1.0 };
+            let kept = if is_whole { divisor } else { 1.0 };
             for term in &mut terms {
                 term.weight *= kept / divisor;
                 term.offset[2] *= self.step as i32;

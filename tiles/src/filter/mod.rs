@@ -29,7 +29,7 @@ pub use described::{Described, Summed, Terms};
 pub use ordered::OrderedProduct;
 pub use values::Value;
 
-use self::block::{FactorRows, Scratch, Shaped, StageChain};
+use self::block::{FactorRows, PartRows, Scratch, Shaped, StageChain};
 use self::fourier::{Blocks, Transformed};
 use self::number::{Float, SumType};
 use self::precision::{Precision, SumOrder};
@@ -92,6 +92,11 @@ pub struct Filter {
     pub stages: Vec<Stage>,
 }
 
+/// Makes the sums of a stage, which has this number.
+type MakeSums<'a, C> = dyn Fn(&CentredStage, usize) -> Box<dyn NeighbourSums<C>> + 'a;
+
+/// What is generic here is compiled for each type of results. That of the array is known behind [`FactorRows`] alone: else all of
+/// this would be compiled for each pair of types.
 impl Filter {
     /// Filters an array.
     ///
@@ -109,31 +114,31 @@ impl Filter {
                 let (input, output) =
                     (reinterpret::<I, u8>(input), reinterpret_mut::<O, u8>(output));
                 let (input, output) = input.zip(output).expect("both are bytes");
-                self.run_in::<u16, u8, u8>(input, output, |stage, _| Box::new(stage.mean()));
+                self.run_in::<u16, u8>(&input, output, &|stage, _| Box::new(stage.mean()));
             }
-            Precision::Single(order) => self.run_floats::<f32, I, O>(input, output, &order),
-            Precision::Double(order) => self.run_floats::<f64, I, O>(input, output, &order),
+            Precision::Single(order) => self.run_floats::<f32, O>(&input, output, &order),
+            Precision::Double(order) => self.run_floats::<f64, O>(&input, output, &order),
         }
     }
 
     /// Filters an array with sums in `C`, by transforms where these are faster.
-    fn run_floats<C: Float, I: Value, O: Value>(
+    fn run_floats<C: Float, O: Value>(
         &self,
-        input: &[I],
+        input: &dyn FactorRows<C>,
         output: &mut [O],
         order: &SumOrder,
     ) {
-        let Some(blocks) = self.transformed::<C, O>(order) else {
-            return self.run_in::<C, I, O>(input, output, |stage, at| stage.sums(order, at));
+        let Some(blocks) = self.transformed::<C>(order, O::LARGEST.is_some()) else {
+            return self.run_in(input, output, &|stage, at| stage.sums(order, at));
         };
-        let chain = self.chain::<C>(|stage, _| Box::new(Transformed::new(stage, blocks)), false);
+        let chain = self.chain::<C>(&|stage, _| Box::new(Transformed::new(stage, blocks)), false);
         Self::run_chain(input, output, &chain, blocks.results);
     }
 
     /// The blocks by whose transforms the filter is faster.
-    fn transformed<C: Float, O: Value>(&self, order: &SumOrder) -> Option<Blocks> {
+    fn transformed<C: Float>(&self, order: &SumOrder, is_whole: bool) -> Option<Blocks> {
         let [stage] = &self.stages[..] else { return None };
-        if *order != SumOrder::Any || O::LARGEST.is_some() || stage.is_mean() {
+        if *order != SumOrder::Any || is_whole || stage.is_mean() {
             return None;
         }
         let stage = CentredStage::new(stage, self.step, false);
@@ -142,11 +147,11 @@ impl Filter {
     }
 
     /// Filters an array with sums in `C`, which are made of each stage and its number.
-    fn run_in<C: SumType, I: Value, O: Value>(
+    fn run_in<C: SumType, O: Value>(
         &self,
-        input: &[I],
+        input: &dyn FactorRows<C>,
         output: &mut [O],
-        sums: impl Fn(&CentredStage, usize) -> Box<dyn NeighbourSums<C>>,
+        sums: &MakeSums<C>,
     ) {
         let chain = self.chain(sums, O::LARGEST.is_some());
         let tile = tile::tile(chain.extents, chain.reach, size_of::<C>(), self.taps());
@@ -154,8 +159,8 @@ impl Filter {
     }
 
     /// Filters an array block by block.
-    fn run_chain<C: SumType, I: Value, O: Value>(
-        input: &[I],
+    fn run_chain<C: SumType, O: Value>(
+        input: &dyn FactorRows<C>,
         output: &mut [O],
         chain: &StageChain<C>,
         tile: [usize; 3],
@@ -164,9 +169,8 @@ impl Filter {
         if size == 0 {
             return;
         }
-        let both = input.par_chunks(size).zip(output.par_chunks_mut(size));
-        both.for_each(|(input, output)| {
-            let rows: &dyn FactorRows<C> = &input;
+        output.par_chunks_mut(size).enumerate().for_each(|(number, output)| {
+            let rows = &PartRows { all: input, first: number * size, size };
             let parts = tile::parts(output, chain.extents, tile);
             if parts.len() == 1 {
                 let mut scratch = Scratch::default();
@@ -183,11 +187,7 @@ impl Filter {
         self.stages.iter().map(|stage| stage.terms.len()).sum()
     }
 
-    fn chain<C: SumType>(
-        &self,
-        sums: impl Fn(&CentredStage, usize) -> Box<dyn NeighbourSums<C>>,
-        is_whole: bool,
-    ) -> StageChain<C> {
+    fn chain<C: SumType>(&self, sums: &MakeSums<C>, is_whole: bool) -> StageChain<C> {
         let [_, extents @ ..] = self.extents;
         let shaped = |(number, stage): (usize, &Stage)| {
             let stage = CentredStage::new(stage, self.step, is_whole);

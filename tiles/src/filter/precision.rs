@@ -45,11 +45,15 @@ pub enum SumOrder {
 impl Precision {
     /// Of a filter that reads and writes these types. Results are whole numbers if `O` is: then those of scipy.
     pub fn of<I: Value, O: Value>(filter: &Filter) -> Self {
-        let Some(largest) = O::LARGEST else {
-            let is_single = size_of::<O>() <= 4
-                && match I::LARGEST {
+        Self::between(filter, Numbers::of::<I>(), Numbers::of::<O>())
+    }
+
+    fn between(filter: &Filter, from: Numbers, to: Numbers) -> Self {
+        let Some(largest) = to.largest else {
+            let is_single = to.bytes <= 4
+                && match from.largest {
                     Some(largest) => largest <= SINGLE,
-                    None => size_of::<I>() <= 4,
+                    None => from.bytes <= 4,
                 };
             return if is_single {
                 Self::Single(SumOrder::Any)
@@ -57,21 +61,21 @@ impl Precision {
                 Self::Double(SumOrder::Any)
             };
         };
-        let (Some(read), Some(outside)) = (I::LARGEST, outside(filter)) else {
+        let (Some(read), Some(outside)) = (from.largest, outside(filter)) else {
             return Self::Double(SumOrder::Scipy);
         };
         let range = |largest: f64, is_signed: bool| Range {
             low: if is_signed { -largest } else { 0.0 },
             high: largest,
         };
-        let (read, held) = (range(read, is_signed::<I>()), range(largest, is_signed::<O>()));
+        let (read, held) = (range(read, from.is_signed), range(largest, to.is_signed));
         let sizes = Sizes::of(filter, read, held, outside);
         let is_single = sizes.read <= SINGLE && sizes.results < CUT_SINGLE;
-        let is_bytes = size_of::<I>() == 1 && size_of::<O>() == 1 && sizes.low >= 0.0;
+        let is_bytes = from.bytes == 1 && to.bytes == 1 && sizes.low >= 0.0;
         let is_mean = filter.stages.iter().all(Stage::is_mean);
         if is_bytes
-            && !is_signed::<I>()
-            && !is_signed::<O>()
+            && !from.is_signed
+            && !to.is_signed
             && is_mean
             && sizes.exact.is_some_and(|it| it <= SHORT)
         {
@@ -103,8 +107,20 @@ fn bounds<C: Float>(filter: &Filter, sizes: &Sizes) -> Option<Vec<f64>> {
     filter.stages.iter().zip(&bounds).all(is_checked).then_some(bounds)
 }
 
-fn is_signed<V: Value>() -> bool {
-    V::cut(-1.0).widen() < 0.0
+/// What the numbers of a type are.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// See [`Value::LARGEST`].
+    largest: Option<f64>,
+    bytes: usize,
+    is_signed: bool,
+}
+
+impl Numbers {
+    fn of<V: Value>() -> Self {
+        let is_signed = V::cut(-1.0).widen() < 0.0;
+        Self { largest: V::LARGEST, bytes: size_of::<V>(), is_signed }
+    }
 }
 
 /// The numbers from one to another.

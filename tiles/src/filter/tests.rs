@@ -209,7 +209,7 @@ fn off_scipy<I: Value, O: Value + PartialEq>(filter: &Filter, input: &[I]) -> (u
     let mut found = vec![O::zeroed(); input.len()];
     let mut expected = found.clone();
     filter.run(input, &mut found);
-    filter.run_in::<f64, I, O>(input, &mut expected, |stage, at| stage.sums(&SumOrder::Scipy, at));
+    filter.run_in::<f64, O>(&input, &mut expected, &|stage, at| stage.sums(&SumOrder::Scipy, at));
     let off = found.iter().zip(&expected).filter(|(one, other)| one != other).count();
     (off, Precision::of::<I, O>(filter))
 }
@@ -274,10 +274,9 @@ fn sums_are_off_by_no_more_than_their_bound() {
         };
         let bytes: Vec<u8> = whole(3000, seed, 255).iter().map(|it| *it as u8).collect();
         let (mut single, mut ordered) = (vec![0.0; 3000], vec![0.0; 3000]);
-        filter.run_in::<f32, u8, f32>(&bytes, &mut single, |stage, at| {
-            stage.sums(&SumOrder::Any, at)
-        });
-        filter.run_in::<f64, u8, f64>(&bytes, &mut ordered, |it, at| it.sums(&SumOrder::Scipy, at));
+        let bytes = &&bytes[..];
+        filter.run_in::<f32, f32>(bytes, &mut single, &|stage, at| stage.sums(&SumOrder::Any, at));
+        filter.run_in::<f64, f64>(bytes, &mut ordered, &|it, at| it.sums(&SumOrder::Scipy, at));
         for (one, other) in single.iter().zip(&ordered) {
             let off = (f64::from(*one) - other).abs();
             assert!(off <= bound, "{count} terms: {off} > {bound}");

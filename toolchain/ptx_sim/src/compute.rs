@@ -84,7 +84,58 @@ pub struct OperationMode {
 }
 
 /// The result of an operation on values of a type.
+#[inline]
 pub fn compute(what: ArithmeticOp, ty: PtxType, mode: OperationMode, operands: [u64; 3]) -> u64 {
+    let quick = if mode == OperationMode::default() { quick(what, ty, operands) } else { None };
+    quick.unwrap_or_else(|| any(what, ty, mode, operands))
+}
+
+/// What most instructions compute, in the type itself. A sum or product of f32 has the same bits as that of f64, rounded again.
+#[inline]
+fn quick(what: ArithmeticOp, ty: PtxType, [a, b, c]: [u64; 3]) -> Option<u64> {
+    match (ty.kind, ty.bits) {
+        (TypeKind::Float, 32) => {
+            let [a, b, c] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
+            let value = match what {
+                ArithmeticOp::Add => a + b,
+                ArithmeticOp::Sub => a - b,
+                ArithmeticOp::MulLow => a * b,
+                ArithmeticOp::Fma => a.mul_add(b, c),
+                _ => return None,
+            };
+            Some(u64::from(value.to_bits()))
+        }
+        (TypeKind::Float, 64) => {
+            let [a, b, c] = [a, b, c].map(f64::from_bits);
+            let value = match what {
+                ArithmeticOp::Add => a + b,
+                ArithmeticOp::Sub => a - b,
+                ArithmeticOp::MulLow => a * b,
+                ArithmeticOp::Fma => a.mul_add(b, c),
+                _ => return None,
+            };
+            Some(value.to_bits())
+        }
+        (TypeKind::Float | TypeKind::Brain, _) => None,
+        _ => {
+            let value = match what {
+                ArithmeticOp::Move => a,
+                ArithmeticOp::Add => a.wrapping_add(b),
+                ArithmeticOp::Sub => a.wrapping_sub(b),
+                ArithmeticOp::MulLow => a.wrapping_mul(b),
+                ArithmeticOp::MadLow => a.wrapping_mul(b).wrapping_add(c),
+                ArithmeticOp::And => a & b,
+                ArithmeticOp::Or => a | b,
+                ArithmeticOp::Xor => a ^ b,
+                _ => return None,
+            };
+            Some(ty.truncated(value))
+        }
+    }
+}
+
+/// The result of any operation.
+fn any(what: ArithmeticOp, ty: PtxType, mode: OperationMode, operands: [u64; 3]) -> u64 {
     if ty.is_float()
         && !matches!(what, ArithmeticOp::Move | ArithmeticOp::Select | ArithmeticOp::Test(_))
     {

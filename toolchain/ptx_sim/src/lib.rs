@@ -46,6 +46,7 @@ mod program;
 mod run;
 mod scalar;
 mod scan;
+mod shared;
 mod thread;
 mod types;
 mod variables;

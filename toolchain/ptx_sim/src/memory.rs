@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arrays of global memory and the shared memory of a block. Every access is checked: it lies within an array; of
-//! global memory nothing is read that the launch writes, and every byte is written once; of shared memory nothing is
-//! read that another thread has written since the last barrier, or written that another one has read, nor anything
-//! that is still being copied there.
-
-use std::collections::{HashMap, HashSet};
+//! Arrays of global memory, beside the shared memory of a block. Every access is checked: it lies within an array, nothing is
+//! read that the launch writes, and every byte is written once.
 
 use crate::program::Program;
+use crate::shared::{Copy, Shared, aligned};
 
 /// Arrays lie so far apart.
 const DISTANCE: u64 = 1 << 40;
@@ -20,30 +17,10 @@ pub struct Memory {
     arrays: Vec<Vec<u8>>,
     /// What stands before the kernel.
     constants: Vec<u8>,
-    /// Those that a launch writes.
-    open: HashSet<usize>,
-    /// What it has written.
-    stored: HashSet<u64>,
+    /// Of each array whether the launch writes it, and then a bit for each byte: whether it has been written.
+    stored: Vec<Option<Vec<u64>>>,
     /// Shared memory of the block that runs.
-    shared: Vec<u8>,
-    /// Of what lies there which thread has written it since the last barrier, and which ones have read it.
-    written_by: HashMap<u64, u32>,
-    read_by: HashMap<u64, Readers>,
-    /// Where bytes are on their way, two by two.
-    copied: HashSet<u64>,
-}
-
-/// Bytes on their way to shared memory.
-pub(crate) struct Copy {
-    to: u64,
-    bytes: Vec<u8>,
-}
-
-/// Who has read a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Readers {
-    One(u32),
-    Several,
+    pub(crate) shared: Shared,
 }
 
 impl Memory {
@@ -73,21 +50,24 @@ impl Memory {
 
     /// Words in shared memory, each at a place.
     pub fn share(&mut self, words: impl IntoIterator<Item = (usize, u32)>) {
-        for (place, word) in words {
-            self.shared.resize(self.shared.len().max(place + 4), 0xff);
-            self.shared[place..place + 4].copy_from_slice(&word.to_le_bytes());
-        }
+        self.shared.share(words);
     }
 
     /// Begins a launch that writes these arrays.
     pub fn begin(&mut self, written: impl IntoIterator<Item = usize>) {
-        self.open = written.into_iter().collect();
-        self.stored.clear();
+        self.end();
+        self.stored.resize(self.arrays.len(), None);
+        for array in written {
+            // A kernel may be given an address of nothing.
+            if let Some(bytes) = self.arrays.get(array) {
+                self.stored[array] = Some(vec![0; bytes.len().div_ceil(64)]);
+            }
+        }
     }
 
     /// Ends a launch: its arrays may be read.
     pub fn end(&mut self) {
-        self.open.clear();
+        self.stored.clear();
     }
 
     /// How many arrays there are.
@@ -132,7 +112,7 @@ impl Memory {
             return found.ok_or_else(|| format!("byte {start} is beyond the constants"));
         }
         let (array, start) = self.place(address, bytes)?;
-        if self.open.contains(&array) {
+        if self.stored.get(array).is_some_and(Option::is_some) {
             return Err(format!("array {array} is read, and this launch writes it"));
         }
         Ok(&self.arrays[array][start..start + bytes])
@@ -141,13 +121,15 @@ impl Memory {
     /// Stores bytes together at an address that is a multiple of their number.
     pub(crate) fn store(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         let (array, start) = self.place(address, bytes.len())?;
-        if !self.open.contains(&array) {
+        let Some(stored) = self.stored.get_mut(array).and_then(Option::as_mut) else {
             return Err(format!("array {array} is written, and this launch only reads it"));
-        }
-        for byte in 0..bytes.len() as u64 {
-            if !self.stored.insert(address + byte) {
+        };
+        for byte in start..start + bytes.len() {
+            let (word, bit) = (&mut stored[byte / 64], 1 << (byte % 64));
+            if *word & bit != 0 {
                 return Err(format!("byte {start} of array {array} is written twice"));
             }
+            *word |= bit;
         }
         self.arrays[array][start..start + bytes.len()].copy_from_slice(bytes);
         Ok(())
@@ -155,18 +137,10 @@ impl Memory {
 
     /// Begins a block with so much shared memory, of values that are no numbers.
     pub fn begin_block(&mut self, bytes: u32) {
-        self.shared = vec![0xff; bytes as usize];
-        self.copied.clear();
+        self.shared.begin_block(bytes);
     }
 
-    /// All threads have come to a barrier.
-    pub(crate) fn barrier(&mut self) {
-        self.written_by.clear();
-        self.read_by.clear();
-    }
-
-    /// Begins a copy of bytes to shared memory, of which so many are there and the others 0; it is done when the
-    /// thread has waited for it.
+    /// Begins a copy of bytes to shared memory, of which so many are there and the others 0.
     pub(crate) fn begin_copy(
         &mut self,
         to: u64,
@@ -176,99 +150,6 @@ impl Memory {
     ) -> Result<Copy, String> {
         let mut values = if there > 0 { self.load(from, there)?.to_vec() } else { Vec::new() };
         values.resize(bytes, 0);
-        self.shared_place(to, bytes)?;
-        for place in (to..to + bytes as u64).step_by(2) {
-            self.is_free(place, own)?;
-            if !self.copied.insert(place) {
-                return Err(format!("byte {place} of shared memory is already being copied"));
-            }
-        }
-        Ok(Copy { to, bytes: values })
-    }
-
-    /// Ends a copy.
-    pub(crate) fn end_copy(&mut self, copy: Copy, own: u32) -> Result<(), String> {
-        for (place, pair) in (copy.to..).step_by(2).zip(copy.bytes.chunks(2)) {
-            self.copied.remove(&place);
-            self.store_shared(place, 2, u64::from(u16::from_le_bytes([pair[0], pair[1]])), own)?;
-        }
-        Ok(())
-    }
-
-    /// Whether no other thread has read or written what lies there since the last barrier.
-    fn is_free(&self, address: u64, own: u32) -> Result<(), String> {
-        if self.read_by.get(&address).is_some_and(|by| *by != Readers::One(own)) {
-            return Err(format!(
-                "byte {address} of shared memory was read by another thread since the last barrier"
-            ));
-        }
-        match self.written_by.get(&address).filter(|by| **by != own) {
-            Some(by) => {
-                Err(format!("byte {address} of shared memory is written by thread {by}, too"))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// A value in shared memory.
-    pub(crate) fn load_shared(
-        &mut self,
-        address: u64,
-        bytes: usize,
-        own: u32,
-    ) -> Result<u64, String> {
-        let start = self.shared_place(address, bytes)?;
-        if self.copied.contains(&address) {
-            return Err(format!("byte {start} of shared memory is still being copied"));
-        }
-        if let Some(by) = self.written_by.get(&address).filter(|by| **by != own) {
-            return Err(format!(
-                "byte {start} of shared memory was written by thread {by} since the last barrier"
-            ));
-        }
-        let readers = self.read_by.entry(address).or_insert(Readers::One(own));
-        if *readers != Readers::One(own) {
-            *readers = Readers::Several;
-        }
-        let mut bits = [0; 8];
-        bits[..bytes].copy_from_slice(&self.shared[start..start + bytes]);
-        Ok(u64::from_le_bytes(bits))
-    }
-
-    /// Stores a value in shared memory.
-    pub(crate) fn store_shared(
-        &mut self,
-        address: u64,
-        bytes: usize,
-        bits: u64,
-        own: u32,
-    ) -> Result<(), String> {
-        let start = self.shared_place(address, bytes)?;
-        self.is_free(address, own)?;
-        self.written_by.insert(address, own);
-        self.shared[start..start + bytes].copy_from_slice(&bits.to_le_bytes()[..bytes]);
-        Ok(())
-    }
-
-    /// Whether so many bytes lie in shared memory, and may be accessed together.
-    pub(crate) fn check_shared(&self, address: u64, bytes: usize) -> Result<(), String> {
-        self.shared_place(address, bytes).map(|_| ())
-    }
-
-    fn shared_place(&self, address: u64, bytes: usize) -> Result<usize, String> {
-        let (start, length) = (address as usize, self.shared.len());
-        if start.checked_add(bytes).is_none_or(|end| end > length) {
-            return Err(format!("byte {start} is beyond the {length} of shared memory"));
-        }
-        aligned(start, bytes)?;
-        Ok(start)
-    }
-}
-
-/// Whether so many bytes may be accessed together there.
-fn aligned(start: usize, bytes: usize) -> Result<(), String> {
-    match start.is_multiple_of(bytes) {
-        true => Ok(()),
-        false => Err(format!("byte {start} is no place for {bytes} bytes together")),
+        self.shared.begin_copy(to, values, own)
     }
 }

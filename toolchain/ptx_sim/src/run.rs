@@ -3,9 +3,10 @@
 
 use crate::Fault;
 use crate::machine::Machine;
-use crate::memory::{CONSTANTS, Copy, Memory};
+use crate::memory::{CONSTANTS, Memory};
 use crate::module::{Access, MemoryOrder, Scope, Space, Special};
 use crate::program::Program;
+use crate::shared::Copy;
 use crate::thread::Thread;
 
 impl Program {
@@ -24,7 +25,7 @@ impl Program {
         let start = |own| (own, Thread::strict(&self.module, 0, &parameters), Vec::new());
         let mut threads: Vec<(u32, Thread<'_>, Vec<Copy>)> = (0..threads).map(start).collect();
         loop {
-            memory.barrier();
+            memory.shared.barrier();
             let mut ended = Vec::new();
             for (own, thread, copies) in &mut threads {
                 let mut lane = Lane { memory, copies, block, own: *own, waits: false };
@@ -73,11 +74,16 @@ impl Machine for Lane<'_> {
         }
         match access.space {
             Space::Shared => {
-                self.memory.check_shared(address, to.len())?;
+                if to.len() == access.element {
+                    let bits = self.memory.shared.load(address, to.len(), self.own)?;
+                    to.copy_from_slice(&bits.to_le_bytes()[..to.len()]);
+                    return Ok(());
+                }
+                self.memory.shared.place(address, to.len())?;
                 for (at, part) in
                     (address..).step_by(access.element).zip(to.chunks_mut(access.element))
                 {
-                    let bits = self.memory.load_shared(at, part.len(), self.own)?;
+                    let bits = self.memory.shared.load(at, part.len(), self.own)?;
                     part.copy_from_slice(&bits.to_le_bytes()[..part.len()]);
                 }
             }
@@ -96,7 +102,7 @@ impl Machine for Lane<'_> {
                 let mut bits = [0; 8];
                 bits[..from.len()].copy_from_slice(from);
                 let bits = u64::from_le_bytes(bits);
-                self.memory.store_shared(address, from.len(), bits, self.own)
+                self.memory.shared.store(address, from.len(), bits, self.own)
             }
             Space::Global => self.memory.store(address, from),
             _ => Err(unknown()),
@@ -155,7 +161,7 @@ impl Machine for Lane<'_> {
             ("cp.async.commit_group", []) => {}
             ("cp.async.wait_group", [newest]) if **newest == [0] => {
                 for copy in self.copies.drain(..) {
-                    self.memory.end_copy(copy, self.own)?;
+                    self.memory.shared.end_copy(copy, self.own)?;
                 }
             }
             _ => return Err(unknown()),

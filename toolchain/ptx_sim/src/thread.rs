@@ -38,6 +38,8 @@ struct Frame<'a> {
 pub struct Thread<'a> {
     module: &'a Module,
     frames: Vec<Frame<'a>>,
+    /// Where the registers of the last of them begin.
+    first: usize,
     registers: Vec<u64>,
     parameters: Vec<u8>,
     local: Vec<u8>,
@@ -61,6 +63,7 @@ impl<'a> Thread<'a> {
         Self {
             module,
             frames: vec![frame],
+            first: 0,
             registers: vec![0; function.registers],
             parameters: all,
             local: vec![0; function.local_bytes],
@@ -92,16 +95,16 @@ impl<'a> Thread<'a> {
     pub fn run<M: Machine>(&mut self, machine: &mut M) -> Result<bool, M::Fault> {
         let mut left = STRIDE;
         loop {
-            let frame = self.frames.last().expect("one until the end");
-            let Some(instruction) = frame.function.code.get(frame.next) else {
+            let frame = self.frames.last_mut().expect("one until the end");
+            let (at, function) = (frame.next, frame.function);
+            let Some(instruction) = function.code.get(at) else {
                 if self.leave() {
                     return Ok(true);
                 }
                 continue;
             };
-            self.last = (frame.next, frame.function);
-            let frame = self.frames.last_mut().expect("this one");
-            frame.next += 1;
+            frame.next = at + 1;
+            self.last = (at, function);
             left -= 1;
             if left == 0 {
                 left = STRIDE;
@@ -115,7 +118,7 @@ impl<'a> Thread<'a> {
             }
             match &instruction.op {
                 Op::Compute { what, ty, mode, to, from } => {
-                    let operands = from.map(|it| self.value(machine, it));
+                    let operands = self.values(machine, from);
                     if self.written.is_some() && overflows(*what, *ty, operands) {
                         return Err(machine.overflow());
                     }
@@ -147,12 +150,9 @@ impl<'a> Thread<'a> {
         self.frames.last().expect("one until the end")
     }
 
-    fn register(&self, register: u32) -> u64 {
-        self.registers[self.frame().registers + register as usize]
-    }
-
+    #[inline]
     fn set(&mut self, register: u32, value: u64) {
-        let at = self.frame().registers + register as usize;
+        let at = self.first + register as usize;
         self.registers[at] = value;
         if let Some(written) = &mut self.written {
             written[at] = true;
@@ -160,11 +160,27 @@ impl<'a> Thread<'a> {
     }
 
     /// The value of a register that an instruction reads.
+    #[inline]
     fn read(&mut self, register: u32) -> u64 {
+        let at = self.first + register as usize;
         if let Some(written) = &self.written {
-            self.is_unwritten |= !written[self.frame().registers + register as usize];
+            self.is_unwritten |= !written[at];
         }
-        self.register(register)
+        self.registers[at]
+    }
+
+    /// The values of three operands. Most are of registers and constants, which are read here.
+    #[inline]
+    fn values<M: Machine>(&mut self, machine: &mut M, from: &[OperandSource; 3]) -> [u64; 3] {
+        let mut values = [0; 3];
+        for (value, from) in values.iter_mut().zip(from) {
+            *value = match *from {
+                OperandSource::Register(register) => self.read(register),
+                OperandSource::Bits(bits) => bits,
+                other => self.value(machine, other),
+            };
+        }
+        values
     }
 
     fn set_if(&mut self, register: Option<u32>, value: u64) {
@@ -193,6 +209,7 @@ impl<'a> Thread<'a> {
     fn leave(&mut self) -> bool {
         let frame = self.frames.pop().expect("one until the end");
         let Some(caller) = self.frames.last() else { return true };
+        self.first = caller.registers;
         if let (Some(to), Some(from)) = (frame.result, frame.function.results.first()) {
             let from = frame.parameters + from.start;
             let count = to.bytes.min(frame.function.results[0].bytes);
@@ -227,6 +244,7 @@ impl<'a> Thread<'a> {
             let (start, count) = (caller + from.start, from.bytes.min(to.bytes));
             self.parameters.copy_within(start..start + count, frame.parameters + to.start);
         }
+        self.first = frame.registers;
         self.frames.push(frame);
     }
 
@@ -273,7 +291,7 @@ impl<'a> Thread<'a> {
                 }
             }
             Op::Carry { what, ty, takes, gives, to, from } => {
-                let operands = from.map(|it| self.value(machine, it));
+                let operands = self.values(machine, from);
                 let carry = *takes && self.carry;
                 let (value, carry) = carried(*what, *ty, operands, carry);
                 self.carry = if *gives { carry } else { self.carry };

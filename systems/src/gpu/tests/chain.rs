@@ -61,7 +61,7 @@ pub fn same(a: &mut SystemSimulation, b: &mut SystemSimulation, what: &str) {
 
 #[test]
 fn chains_have_the_bits_of_single_steps() {
-    let all = cases(CASES);
+    let all = cases(CASES, CASES);
     let tried: Vec<Option<(usize, usize)>> = (0..all)
         .into_par_iter()
         .map(|seed| {

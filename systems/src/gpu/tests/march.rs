@@ -20,9 +20,6 @@ use crate::tests::draw;
 use crate::{Description, FieldText, SystemSimulation, Text};
 use problem::{Dtype, Error};
 
-/// Cases, unless `SYSTEM_CASES` says how many.
-const CASES: u64 = 12;
-
 fn marched(system: &System, march: March) -> SystemSimulation {
     let beginning = StartValues::new(system).unwrap();
     let system = &system.with_sources_that_count(&beginning);
@@ -78,7 +75,7 @@ pub fn drawn(seed: u64, most: [usize; 3]) -> Description {
 
 #[test]
 fn random_systems_have_the_bits_of_tiles() {
-    let tried = (0..cases(CASES) * 2).into_par_iter().filter(|seed| {
+    let tried = (0..cases(24, 16)).into_par_iter().filter(|seed| {
         let system = System::new(&drawn(*seed, EMULATED), Path::new("")).unwrap();
         // What reads no neighbour along y or x does not march.
         let has_ring = |stage: &System| held(stage).iter().any(|it| it.ring.is_some());

@@ -17,6 +17,7 @@ use super::{OnTarget, ptx};
 use crate::checked::System;
 use crate::examples::EXAMPLES;
 use crate::start::StartValues;
+use crate::tests::tier::cases;
 use crate::tests::{composed, draw};
 use crate::{Description, FieldText, SystemSimulation};
 use problem::Dtype;
@@ -24,14 +25,6 @@ use rayon::prelude::*;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-
-/// Cases of random systems, unless `SYSTEM_CASES` says how many.
-const CASES: u64 = 25;
-
-/// So many, unless a variable says how many.
-fn cases(usual: u64) -> u64 {
-    std::env::var("SYSTEM_CASES").map_or(usual, |text| text.parse().unwrap())
-}
 
 /// A system whose kernel is executed by reading it.
 fn simulation(system: &System) -> SystemSimulation {
@@ -53,22 +46,22 @@ fn on_a_machine(
 
 #[test]
 fn any_kernel_agrees_with_the_oracle() {
-    agree(CASES, draw::system);
+    agree(cases(25, 15), draw::system);
 }
 
 #[test]
 fn kernels_of_stages_agree_with_the_oracle() {
-    agree(CASES / 2, |seed| draw::in_stages(seed, 3));
+    agree(cases(12, 8), |seed| draw::in_stages(seed, 3));
 }
 
 #[test]
 fn kernels_beside_solves_agree_with_the_oracle() {
-    agree(CASES / 3, |seed| draw::with_solves(seed, 3, false));
+    agree(cases(8, 5), |seed| draw::with_solves(seed, 3, false));
 }
 
-/// Checks the kernels of systems that are drawn so.
-fn agree(usual: u64, draw: impl Fn(u64) -> Description + Sync) {
-    (0..cases(usual)).into_par_iter().for_each(|seed| {
+/// Checks the kernels of so many systems that are drawn so.
+fn agree(cases: u64, draw: impl Fn(u64) -> Description + Sync) {
+    (0..cases).into_par_iter().for_each(|seed| {
         let system = System::new(&draw(seed), Path::new("")).unwrap();
         let mut simulation = simulation(&system);
         for _ in 0..3 {
@@ -177,7 +170,7 @@ fn kernels_are_assembled_without_spills() {
         }
     }
     let mut spills = Vec::new();
-    for seed in 0..cases(4) {
+    for seed in 0..cases(4, 4) {
         let system = System::new(&draw::system(seed), Path::new("")).unwrap();
         if !no_spills(&format!("seed {seed}"), &system, "sm_90a") {
             spills.push(seed);

@@ -27,7 +27,7 @@ fn all(draw: impl Fn(u64) -> Description, asked: &ComputeOptions) -> u64 {
     let (mut failed, mut taken) = (Vec::new(), 0);
     // It keeps the GPU open, which would take longer for each case than the case.
     let _open = held();
-    for seed in first..first + cases(200) {
+    for seed in first..first + cases(200, 200) {
         match wrong(&draw(seed), asked) {
             Err(Error::Unsupported { .. }) if asked.family.is_some() => {}
             Err(error) => failed.push(format!("seed {seed}: {error}")),
@@ -110,7 +110,7 @@ fn solves_agree_with_the_oracle() {
 fn totals_have_the_bits_of_this_machine() {
     let first = std::env::var("SYSTEM_FIRST").map_or(0, |text| text.parse().unwrap());
     let _open = held();
-    for seed in first..first + cases(100) {
+    for seed in first..first + cases(100, 100) {
         let description = match seed % 4 {
             0 => draw::in_stages(seed, 2),
             1 => draw::many(seed),

@@ -16,8 +16,6 @@ use crate::tests::draw;
 use compute::engine::{Session, State};
 use problem::{Grid, Region, Values, with_values};
 
-const CASES: u64 = 6;
-
 fn opened(system: &System, chained: bool) -> OnTarget<Emulated> {
     let beginning = StartValues::new(system).unwrap();
     let system = system.with_sources_that_count(&beginning);
@@ -44,7 +42,7 @@ fn values(session: &mut OnTarget<Emulated>, arrays: usize) -> Vec<Values> {
 #[test]
 fn a_field_that_is_replaced_is_one_that_is_written() {
     let (mut single, mut chained) = (0, 0);
-    for seed in 0..cases(CASES) {
+    for seed in 0..cases(6, 4) {
         let system = System::new(&draw::system(seed), Path::new("")).unwrap();
         let is_flat = system.shape.dims() < 3 && !system.is_staged();
         for chain in [false, true] {

@@ -284,7 +284,7 @@ pub fn draw(seed: u64) -> Description {
 
 #[test]
 fn random_sweeps_agree_with_the_oracle() {
-    let wrong: Vec<String> = (0..cases(12))
+    let wrong: Vec<String> = (0..cases(12, 8))
         .into_par_iter()
         .filter_map(|seed| {
             let system = System::new(&draw(seed), Path::new("")).unwrap();
@@ -305,7 +305,7 @@ fn sweeps_are_assembled_without_spills() {
         return;
     };
     let compiled = Carried::new(code);
-    let drawn = (0..cases(6)).map(|seed| (format!("seed {seed}"), draw(seed)));
+    let drawn = (0..cases(6, 4)).map(|seed| (format!("seed {seed}"), draw(seed)));
     let built_in = find("larger-than-life").expect("a built-in system");
     let built_in = Description::parse(built_in.name, built_in.text).unwrap();
     let spills: Vec<String> = drawn

@@ -39,9 +39,9 @@ impl Filter {
         let stage = CentredStage::new(&self.stages[0], self.step, false);
         let [arrays, extents @ ..] = self.extents;
         let blocks = blocks_at::<C>(&any(), &stage, extents, arrays).expect("all are");
-        let chain = self.chain::<C>(|stage, _| Box::new(Transformed::new(stage, blocks)), false);
-        Self::run_chain(input, &mut found, &chain, blocks.results);
-        self.run_in::<C, C, C>(input, &mut expected, |stage, at| stage.sums(&SumOrder::Any, at));
+        let chain = self.chain::<C>(&|stage, _| Box::new(Transformed::new(stage, blocks)), false);
+        Self::run_chain(&input, &mut found, &chain, blocks.results);
+        self.run_in::<C, C>(&input, &mut expected, &|stage, at| stage.sums(&SumOrder::Any, at));
         [found, expected]
     }
 
@@ -203,12 +203,12 @@ fn speeds() {
         let products = (points * weights.iter().product::<usize>() / threads) as f64;
         if weights.iter().product::<usize>() < 5000 {
             let single = shortest(&mut || {
-                filter.run_in::<f32, _, _>(&singles, &mut found_single, |stage, at| {
+                filter.run_in::<f32, _>(&&singles[..], &mut found_single, &|stage, at| {
                     stage.sums(&SumOrder::Any, at)
                 })
             });
             let double = shortest(&mut || {
-                filter.run_in::<f64, _, _>(&values, &mut found, |stage, at| {
+                filter.run_in::<f64, _>(&&values[..], &mut found, &|stage, at| {
                     stage.sums(&SumOrder::Any, at)
                 })
             });
@@ -235,16 +235,16 @@ fn speeds() {
             let mut times = [0.0; 2];
             {
                 let chain = filter
-                    .chain::<f32>(|stage, _| Box::new(Transformed::new(stage, blocks)), false);
+                    .chain::<f32>(&|stage, _| Box::new(Transformed::new(stage, blocks)), false);
                 times[0] = shortest(&mut || {
-                    Filter::run_chain(&singles, &mut found_single, &chain, blocks.results)
+                    Filter::run_chain(&&singles[..], &mut found_single, &chain, blocks.results)
                 });
             }
             {
                 let chain = filter
-                    .chain::<f64>(|stage, _| Box::new(Transformed::new(stage, blocks)), false);
+                    .chain::<f64>(&|stage, _| Box::new(Transformed::new(stage, blocks)), false);
                 times[1] = shortest(&mut || {
-                    Filter::run_chain(&values, &mut found, &chain, blocks.results)
+                    Filter::run_chain(&&values[..], &mut found, &chain, blocks.results)
                 });
             }
             let rows_of = if weights[1] == 1 { blocks.results[1] } else { 1 };

@@ -16,6 +16,10 @@ impl Thread<'_> {
                 let mut all = [0; 64];
                 let all = &mut all[..bytes * to.len()];
                 self.load(machine, *access, at, all)?;
+                if let [Some(to)] = to[..] {
+                    self.set(to, word(all, *signed));
+                    return Ok(());
+                }
                 for (to, part) in to.iter().zip(all.chunks(*bytes)) {
                     self.set_if(*to, word(part, *signed));
                 }
