@@ -2,6 +2,7 @@
 //! Values of fields that vanish at most points, from whoever sets them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -11,34 +12,36 @@ use super::vanishing::Vanishing;
 use problem::values::Element;
 use problem::{Grid, with_values};
 
+/// An axis, and indices along it.
+pub type Zeros = (usize, Range<usize>);
+
 impl System {
-    /// Whether some values of a field are 0 whoever sets them.
-    pub(super) fn has_zeros(&self, field: usize) -> bool {
+    /// Along which axis, and between which indices of the part of the grid that this system has, a field is 0 whoever sets it.
+    pub(super) fn zeros(&self, field: usize) -> Option<Zeros> {
         let array = Array::Field { field, level: 0 };
-        self.vanishing.iter().any(|known| known.is_of(array))
+        let known = self.vanishing.iter().find(|known| known.is_of(array))?;
+        let extent = self.shape.extents()[known.axis] as i64;
+        let own = |at: i64| at.saturating_sub(self.origin[known.axis] as i64).clamp(0, extent);
+        let [from, to] = [known.from, known.to].map(|at| own(at) as usize);
+        Some((known.axis, from..to.max(from)))
     }
 
     /// Values for a field, with 0 where it vanishes, whatever is given there.
     pub(super) fn with_zeros<'g>(&self, field: usize, values: &'g Grid) -> Cow<'g, Grid> {
-        let array = Array::Field { field, level: 0 };
+        let Some((axis, zeros)) = self.zeros(field) else { return Cow::Borrowed(values) };
         let [_, ny, nx] = self.shape.extents();
-        let mut values = Cow::Borrowed(values);
-        for known in self.vanishing.iter().filter(|known| known.is_of(array)) {
-            let vanishes = |index: usize| {
-                let place = [index / (ny * nx), index / nx % ny, index % nx][known.axis];
-                let place = place as i64 + self.origin[known.axis] as i64;
-                (known.from..known.to).contains(&place)
-            };
-            let points = 0..self.shape.points();
-            if points.into_par_iter().all(|index| !vanishes(index) || values.get(index) == 0.0) {
-                continue;
-            }
-            with_values!(&mut values.to_mut().values, values => {
-                let own = values.par_iter_mut().enumerate().filter(|(index, _)| vanishes(*index));
-                own.for_each(|(_, own)| *own = Element::from_f64(0.0));
-            });
+        let vanishes =
+            |index: usize| zeros.contains(&[index / (ny * nx), index / nx % ny, index % nx][axis]);
+        let points = 0..self.shape.points();
+        if points.into_par_iter().all(|index| !vanishes(index) || values.get(index) == 0.0) {
+            return Cow::Borrowed(values);
         }
-        values
+        let mut own = values.clone();
+        with_values!(&mut own.values, values => {
+            let own = values.par_iter_mut().enumerate().filter(|(index, _)| vanishes(*index));
+            own.for_each(|(_, own)| *own = Element::from_f64(0.0));
+        });
+        Cow::Owned(own)
     }
 
     /// Says of arrays by their names that they vanish.

@@ -470,7 +470,9 @@ impl<'a, T: StoredType> Pass<'a, T> {
             let mut own: Vec<OutputRows<T::Computed>> = own.collect();
             self.compute(room, part, (point, [rows, columns]), reads, &mut own);
             let dtype = self.of.system.dtype;
-            for row in 0..if dtype == T::Computed::DTYPE { 0 } else { rows } {
+            // Others are rounded to values that the type holds.
+            let rounded = if dtype == T::Computed::DTYPE { 0 } else { rows };
+            for row in 0..rounded {
                 let stored = own.iter_mut().map(|own| own.row(row, columns));
                 stored.for_each(|own| T::Computed::store(own, dtype));
             }

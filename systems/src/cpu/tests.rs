@@ -217,7 +217,7 @@ fn apart(system: &System, steps: usize) -> f64 {
         everywhere.pass(1, None, &Watch::nothing()).unwrap();
     }
     let region = Region::whole(system.shape);
-    for field in (0..system.fields.len()).filter(|field| !system.has_zeros(*field)) {
+    for field in (0..system.fields.len()).filter(|field| system.zeros(*field).is_none()) {
         let [own, other] =
             [&by_places, &everywhere].map(|it| it.arrays.fields[field][0].get(region));
         let largest = other.iter().map(|it| it.abs()).fold(0.0, f64::max);

@@ -18,6 +18,7 @@ use super::{Cpu, halo, layout_of};
 use crate::checked::System;
 use crate::expression::Array;
 use crate::tape::{Laid, Lay};
+use crate::zeros::Zeros;
 use problem::{Boundary, Dtype, Region, Shape, Values};
 
 /// Values of a tape in the form in which the steps that read them have a field: with what lies around them.
@@ -28,9 +29,6 @@ pub struct OnTape<T> {
     zeros: Option<Zeros>,
     pub values: Padded<T>,
 }
-
-/// An axis, and indices along it.
-type Zeros = (usize, Range<usize>);
 
 impl<T: StoredType> OnTape<T> {
     /// Takes the points of another array, which lie in memory like that.
@@ -106,7 +104,7 @@ pub fn lay<T: StoredType>(of: &System, fields: &[usize]) -> Option<Lay> {
     }
     let layout = layout_of::<T>(of, fields[0]);
     let halo = halo(one, layout).map(Arc::new);
-    let zeros: Vec<Option<Zeros>> = fields.iter().map(|field| zeros(of, *field)).collect();
+    let zeros: Vec<Option<Zeros>> = fields.iter().map(|field| of.zeros(*field)).collect();
     let zeros = zeros.iter().all(|it| *it == zeros[0]).then(|| zeros[0].clone()).flatten();
     let bytes = bytes::<T>(&layout, zeros.as_ref());
     let make = Box::new(move || -> Box<dyn Laid> {
@@ -125,16 +123,6 @@ fn bytes<T>(layout: &PaddedLayout, zeros: Option<&Zeros>) -> u128 {
         rows[*axis] -= zeros.len();
     }
     (rows[0] * rows[1] * layout.pitch * size_of::<T>()) as u128
-}
-
-/// Where a field that is held is 0, of the part of the grid that a system has.
-fn zeros(of: &System, field: usize) -> Option<Zeros> {
-    let array = Array::Field { field, level: 0 };
-    let known = of.vanishing.iter().find(|known| known.is_of(array))?;
-    let own = |at: i64| at.saturating_sub(of.origin[known.axis] as i64);
-    let extent = of.shape.extents()[known.axis];
-    let [from, to] = [known.from, known.to].map(|at| own(at).clamp(0, extent as i64) as usize);
-    Some((known.axis, from..to.max(from)))
 }
 
 /// A field, and a row of it.

@@ -90,32 +90,29 @@ pub fn compute(what: ArithmeticOp, ty: PtxType, mode: OperationMode, operands: [
     quick.unwrap_or_else(|| any(what, ty, mode, operands))
 }
 
+/// Sums and products of numbers of a type; nothing of others.
+macro_rules! of_floats {
+    ($what:expr, $operands:expr) => {{
+        let [a, b, c] = $operands;
+        match $what {
+            ArithmeticOp::Add => a + b,
+            ArithmeticOp::Sub => a - b,
+            ArithmeticOp::MulLow => a * b,
+            ArithmeticOp::Fma => a.mul_add(b, c),
+            _ => return None,
+        }
+    }};
+}
+
 /// What most instructions compute, in the type itself. A sum or product of f32 has the same bits as that of f64, rounded again.
 #[inline]
 fn quick(what: ArithmeticOp, ty: PtxType, [a, b, c]: [u64; 3]) -> Option<u64> {
     match (ty.kind, ty.bits) {
         (TypeKind::Float, 32) => {
-            let [a, b, c] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
-            let value = match what {
-                ArithmeticOp::Add => a + b,
-                ArithmeticOp::Sub => a - b,
-                ArithmeticOp::MulLow => a * b,
-                ArithmeticOp::Fma => a.mul_add(b, c),
-                _ => return None,
-            };
+            let value = of_floats!(what, [a, b, c].map(|bits| f32::from_bits(bits as u32)));
             Some(u64::from(value.to_bits()))
         }
-        (TypeKind::Float, 64) => {
-            let [a, b, c] = [a, b, c].map(f64::from_bits);
-            let value = match what {
-                ArithmeticOp::Add => a + b,
-                ArithmeticOp::Sub => a - b,
-                ArithmeticOp::MulLow => a * b,
-                ArithmeticOp::Fma => a.mul_add(b, c),
-                _ => return None,
-            };
-            Some(value.to_bits())
-        }
+        (TypeKind::Float, 64) => Some(of_floats!(what, [a, b, c].map(f64::from_bits)).to_bits()),
         (TypeKind::Float | TypeKind::Brain, _) => None,
         _ => {
             let value = match what {

@@ -148,7 +148,7 @@ impl SystemSimulation {
         from: &DeviceArray,
     ) -> Result<bool, Error> {
         let takes_all =
-            self.system.solid.is_none() && !self.system.has_zeros(self.system.find(name)?);
+            self.system.solid.is_none() && self.system.zeros(self.system.find(name)?).is_none();
         let Some(number) = self.number(name, level)?.filter(|_| takes_all) else {
             return Ok(false);
         };
