@@ -9,6 +9,10 @@
 pub mod bench;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "mpi")]
+pub mod processes;
+#[cfg(feature = "cli")]
+mod signal;
 
 /// The examples of the page, as tests.
 #[cfg(doctest)]

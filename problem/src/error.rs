@@ -483,6 +483,28 @@ pub enum ErrorKind {
     Lost,
 }
 
+impl ErrorKind {
+    /// The exit code of a program that ends because of such an error.
+    ///
+    /// ```
+    /// assert_eq!(problem::ErrorKind::Input.exit_code(), 2);
+    /// ```
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Wrong => 1,
+            Self::Input => 2,
+            Self::Device => 3,
+            Self::NotFinite => 4,
+            Self::File => 5,
+            Self::Memory => 6,
+            Self::Lost => 7,
+            // Ctrl-C, as shells report a program that it ended.
+            Self::Stopped => 130,
+        }
+    }
+}
+
 impl Error {
     /// What it is about.
     #[must_use]

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Systems from TOML.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use transform::stencil_file;
 
@@ -22,257 +17,17 @@ use problem::Dtype;
 use problem::error::Mistake;
 use problem::names::UnknownName;
 use problem::similar_names::near;
-use whole::WholeNumber;
 
+use tables::{
+    CoefficientTable, FieldTable, File, NumberOrText, OneOrMore, PmlTable, ReceiverTable,
+    SomeTable, SourceTable, SpongeTable, StencilTable, Strings, TableTable, Tables, TimeTable,
+    TotalTable, WorkTable,
+};
+
+mod tables;
 #[cfg(test)]
 mod tests;
 mod whole;
-
-/// Tables in any order; which came first is known by their places.
-type Tables<T> = BTreeMap<Spanned<String>, Spanned<T>>;
-type Strings = Spanned<String>;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    title: Option<String>,
-    grid: GridTable,
-    time: Spanned<TimeTable>,
-    #[serde(default)]
-    constants: Tables<Value>,
-    #[serde(default)]
-    terms: Tables<String>,
-    #[serde(default)]
-    stencils: Tables<StencilTable>,
-    #[serde(default)]
-    tables: Tables<TableTable>,
-    fields: Tables<FieldTable>,
-    #[serde(default)]
-    coefficients: Tables<CoefficientTable>,
-    #[serde(default)]
-    work: Tables<WorkTable>,
-    #[serde(default)]
-    totals: Tables<TotalTable>,
-    #[serde(default)]
-    sources: Vec<SourceTable>,
-    #[serde(default)]
-    receivers: Vec<Spanned<ReceiverTable>>,
-    sponge: Option<SpongeTable>,
-    pml: Option<PmlTable>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { size = [480, 640], spacing = 0.1 }")]
-struct GridTable {
-    size: Vec<WholeNumber>,
-    spacing: Option<Spanned<OneOrMore>>,
-    dtype: Option<Strings>,
-    solid: Option<Strings>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { dt = 0.1, steps = 1000 }")]
-struct TimeTable {
-    dt: Option<Spanned<Value>>,
-    dt_every: Option<WholeNumber>,
-    tolerance: Option<Spanned<Value>>,
-    steps: Option<WholeNumber>,
-    until: Option<Spanned<Value>>,
-    method: Option<Strings>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { start = 0, next = \"0.5*u\" }")]
-struct FieldTable {
-    start: Spanned<Value>,
-    before: Option<Spanned<OneOrMore>>,
-    boundary: Option<Strings>,
-    next: Option<Strings>,
-    rate: Option<Strings>,
-    keep: Option<Strings>,
-    walls: Option<Strings>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { value = \"k*dx(u)\" }")]
-struct WorkTable {
-    value: Strings,
-    boundary: Option<Strings>,
-    walls: Option<Strings>,
-}
-
-/// A total of all points, or one of some.
-enum TotalTable {
-    All(String),
-    Some(SomeTable),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SomeTable {
-    value: Strings,
-    r#where: Option<Strings>,
-}
-
-impl<'de> Deserialize<'de> for TotalTable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TotalVisitor)
-    }
-}
-
-/// An untagged enum would lose the places.
-struct TotalVisitor;
-
-impl<'de> Visitor<'de> for TotalVisitor {
-    type Value = TotalTable;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "an expression in quotes, or a table such as { value = \"sum(u)\", where = \"x < 1\" }",
-        )
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<TotalTable, E> {
-        Ok(TotalTable::All(text.to_owned()))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TotalTable, A::Error> {
-        Ok(TotalTable::Some(SomeTable::deserialize(MapAccessDeserializer::new(map))?))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table such as { start = \"1 + x\" } or { start = \"c.npy\" }"
-)]
-struct CoefficientTable {
-    start: Spanned<Value>,
-    boundary: Option<Strings>,
-}
-
-#[derive(Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table such as { derivative = \"laplace\" }, { name = \"heat-2d\" } or { dense = [0.5, 0, 0.5] }"
-)]
-struct StencilTable {
-    name: Option<Strings>,
-    derivative: Option<Strings>,
-    average: Option<Strings>,
-    order: Option<WholeNumber>,
-    offsets: Option<toml::Value>,
-    weights: Option<toml::Value>,
-    dense: Option<toml::Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { arguments = [0, 1], values = [0, 5] }")]
-struct TableTable {
-    arguments: Option<Vec<f64>>,
-    values: Option<Vec<f64>>,
-    file: Option<Strings>,
-    step: Option<Spanned<Value>>,
-    first: Option<Spanned<Value>>,
-}
-
-#[derive(Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table such as { field = \"u\", at = [3, 4], add = \"sin(t)\" }"
-)]
-struct SourceTable {
-    field: Strings,
-    at: Spanned<OneOrMore>,
-    units: Option<Strings>,
-    interpolation: Option<Strings>,
-    add: Spanned<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { field = \"u\", at = [3, 4] }")]
-struct ReceiverTable {
-    field: Option<Strings>,
-    value: Option<Strings>,
-    at: Spanned<OneOrMore>,
-    units: Option<Strings>,
-    interpolation: Option<Strings>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { width = 20 }")]
-struct SpongeTable {
-    width: WholeNumber,
-    strength: Option<f64>,
-    #[serde(default)]
-    sides: Vec<Strings>,
-    #[serde(default)]
-    fields: Vec<Strings>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { width = 10, speed = 1500 }")]
-struct PmlTable {
-    width: Spanned<WholeNumber>,
-    speed: Spanned<Value>,
-    reflection: Option<Spanned<Value>>,
-    frequency: Option<Spanned<Value>>,
-    #[serde(default)]
-    sides: Vec<Strings>,
-    #[serde(default)]
-    fields: Vec<Strings>,
-}
-
-/// A number, or an expression.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a number or an expression in quotes")]
-enum Value {
-    Number(f64),
-    Text(String),
-}
-
-/// One, or a list of them.
-enum OneOrMore {
-    One(Value),
-    More(Vec<Spanned<Value>>),
-}
-
-impl<'de> Deserialize<'de> for OneOrMore {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OneOrMoreVisitor)
-    }
-}
-
-/// An untagged enum would lose the places.
-struct OneOrMoreVisitor;
-
-impl<'de> Visitor<'de> for OneOrMoreVisitor {
-    type Value = OneOrMore;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, an expression in quotes, or a list of them")
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<OneOrMore, E> {
-        Ok(OneOrMore::One(Value::Number(number)))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<OneOrMore, E> {
-        Ok(OneOrMore::One(Value::Number(number as f64)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<OneOrMore, E> {
-        Ok(OneOrMore::One(Value::Text(text.to_owned())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = list.next_element()? {
-            values.push(value);
-        }
-        Ok(OneOrMore::More(values))
-    }
-}
 
 /// The strength of Cerjan's sponge.
 const STRENGTH: f64 = 0.015;
@@ -485,7 +240,7 @@ impl Reader {
         CoefficientText { name, start, boundary }
     }
 
-    fn start(&self, value: &Spanned<Value>) -> StartText {
+    fn start(&self, value: &Spanned<NumberOrText>) -> StartText {
         start(self.value(value))
     }
 
@@ -526,7 +281,7 @@ impl Reader {
 
     fn table(&self, table: &Spanned<TableTable>) -> Result<TableText, Mistake> {
         let TableTable { arguments, values, file, step, first } = table.get_ref();
-        let given = |value: &Option<Spanned<Value>>| value.as_ref().map(|it| self.value(it));
+        let given = |value: &Option<Spanned<NumberOrText>>| value.as_ref().map(|it| self.value(it));
         match (arguments, values, file) {
             (Some(arguments), Some(values), None) if step.is_none() && first.is_none() => {
                 let (arguments, values) = (arguments.clone(), values.clone());
@@ -622,18 +377,18 @@ impl Reader {
             .map_err(|error: UnknownName| self.string(name).wrong(error.to_string()))
     }
 
-    fn values(&self, values: &[Spanned<Value>]) -> Vec<Text> {
+    fn values(&self, values: &[Spanned<NumberOrText>]) -> Vec<Text> {
         values.iter().map(|value| self.value(value)).collect()
     }
 
-    fn value(&self, value: &Spanned<Value>) -> Text {
+    fn value(&self, value: &Spanned<NumberOrText>) -> Text {
         self.text(value.span(), value.get_ref())
     }
 
     /// A number or an expression.
-    fn text(&self, span: Range<usize>, value: &Value) -> Text {
+    fn text(&self, span: Range<usize>, value: &NumberOrText) -> Text {
         match value {
-            Value::Number(number) => {
+            NumberOrText::Number(number) => {
                 let written = self.whole.part(span);
                 match written.as_str().parse::<f64>() {
                     Ok(same) if *number == same => written,
@@ -641,7 +396,7 @@ impl Reader {
                     _ => Text::new("a number", &number.to_string()),
                 }
             }
-            Value::Text(text) => self.place(span, text),
+            NumberOrText::Text(text) => self.place(span, text),
         }
     }
 

@@ -15,9 +15,9 @@ pub const ALL_CHIPS: &str = "sm_80,sm_90";
 /// Those whose kernels a quick run compiles and audits; the emulator runs the kernels for both.
 const QUICK_CHIPS: &str = "sm_90";
 
-/// Test programs that wait for other programs, one after the other: Python, compilers. They run beside the other tests, so that
+/// Test programs that wait for other programs, one after the other: Python, compilers, assemblers. They run beside the other tests, so that
 /// no core is idle. Of each the tests, whose names no other has.
-const BESIDE: [(&str, &[&str]); 3] = [
+const BESIDE: [(&str, &[&str]); 4] = [
     ("python", &["the_package_passes_its_tests"]),
     ("interface", &["kernels_of_rust_cuda_become_ptx"]),
     (
@@ -27,6 +27,23 @@ const BESIDE: [(&str, &[&str]); 3] = [
             "five_commands_make_a_tested_kernel_in_an_empty_folder",
             "the_examples_use_the_toolchain_and_little_else",
             "the_toolchain_uses_nothing_of_the_rest",
+        ],
+    ),
+    (
+        "ptx_audit",
+        &[
+            "no_kernel_uses_local_memory",
+            "every_entry_has_a_case",
+            "the_unrolled_bodies_have_as_many_products_as_the_stencil_predicts",
+            "a_row_takes_as_many_products_as_it_reaches_output_rows",
+            "a_row_that_is_finished_has_its_products_and_a_place",
+            "a_dense_twin_has_two_products_for_one",
+            "a_round_of_a_3d_sweep_has_as_many_products_as_the_layout_predicts",
+            "a_round_of_chained_3d_steps_has_two_products_for_each_unit",
+            "a_dual_tessellation_has_as_many_products_as_its_paper_counts",
+            "a_pair_of_tiles_has_as_many_products_as_its_transforms_take",
+            "every_lane_reaches_every_collective",
+            "every_build_assembles_without_spills_and_as_pinned",
         ],
     ),
 ];
@@ -72,7 +89,8 @@ pub fn run(thorough: bool) -> Result<()> {
             false
         }
     };
-    let features = ["--workspace", "--features=stencil/zarr,tests/zarr", "--features=stencil/mpi"];
+    let features =
+        ["--workspace", "--features=stencil/zarr,tests/zarr", "--features=stencil/mpi,tests/mpi"];
     let features = &features[..if has_mpi { 3 } else { 2 }];
     let compiler = linting_compiler()?;
     let command = |arguments: &[&str], features: &[&str]| {

@@ -8,8 +8,8 @@ use transform::catalogue::ShapeError;
 use transform::plan::PlanError;
 
 use super::launch::ProcessLaunch;
-use super::signal::Signal;
 use crate::bench::BenchError;
+use crate::signal::Signal;
 use files::record::PatternError;
 use problem::error::InterruptedWork;
 use problem::{Error, ErrorKind, Shape};
@@ -322,17 +322,7 @@ impl Failure {
             Self::Bench(error) => error.kind(),
             _ => ErrorKind::Input,
         };
-        match kind {
-            ErrorKind::Wrong => 1,
-            ErrorKind::Input => 2,
-            ErrorKind::Device => 3,
-            ErrorKind::NotFinite => 4,
-            ErrorKind::File => 5,
-            ErrorKind::Memory => 6,
-            ErrorKind::Lost => 7,
-            // Only a signal asks for an end.
-            ErrorKind::Stopped => Signal::Interrupt.exit_code(),
-        }
+        kind.exit_code()
     }
 }
 

@@ -9,7 +9,7 @@ use signal_hook::consts::signal;
 use signal_hook::flag;
 
 use super::Failure;
-use super::signal::Signal;
+use crate::signal::Signal;
 use problem::Error;
 use problem::control::Stop;
 
@@ -66,15 +66,6 @@ impl Signals {
             }
             other => other.map_inner(|inner| self.name(inner)),
         }
-    }
-}
-
-/// From now on no signal ends the program that [`Signals::catch`] would catch.
-#[cfg(feature = "mpi")]
-pub fn ignore() {
-    for number in Signal::ALL.into_iter().filter_map(Signal::number) {
-        // Nobody looks at it.
-        let _ = flag::register(number, Arc::default());
     }
 }
 

@@ -40,7 +40,6 @@ mod run;
 mod run_file;
 mod set;
 mod sharing;
-mod signal;
 mod start;
 mod stencil_args;
 mod sweep;

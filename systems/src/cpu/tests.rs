@@ -17,6 +17,7 @@ use crate::adjoint::{Adjoint, GradientVariables, Misfit};
 use crate::checked::System;
 use crate::start::StartValues;
 use crate::tests::draw::{in_stages, many, of_axes, of_axes_in_stages, system};
+use crate::tests::tier::cases;
 use crate::text::Text;
 use crate::{Description, FieldText};
 use problem::{Dtype, Grid, Region};
@@ -95,9 +96,10 @@ fn machine_code_has_the_bits_of_steps() {
             _ => compared::<f32>(&system, *seed),
         }
     };
-    let taken = (0..CASES).filter(of_case).count();
-    println!("{taken} of {CASES} systems");
-    assert!(taken > CASES as usize * 9 / 10 || !cfg!(target_arch = "x86_64"), "{taken}");
+    let cases = cases(CASES, 80);
+    let taken = (0..cases).filter(of_case).count();
+    println!("{taken} of {cases} systems");
+    assert!(taken > cases as usize * 9 / 10 || !cfg!(target_arch = "x86_64"), "{taken}");
 }
 
 /// Whether a system's values were kept in two bytes and in four.
@@ -132,7 +134,7 @@ fn values_of_two_bytes_have_the_bits_of_those_kept_as_f32() {
             _ => false,
         }
     };
-    let cases = std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap());
+    let cases = cases(CASES, 80);
     let taken = (0..cases).filter(of_case).count();
     println!("{taken} of {cases} systems");
     assert!(taken > cases as usize / 4, "{taken}");
@@ -181,7 +183,7 @@ fn steps_that_are_taken_together_have_the_bits_of_single_ones() {
             _ => together::<f32>(&system, &mut random, &what),
         })
     };
-    let cases = std::env::var("SYSTEM_CASES").map_or(CASES, |text| text.parse().unwrap());
+    let cases = cases(CASES, 80);
     let taken = (0..cases).filter(of_case).count();
     println!("{taken} of {cases} systems");
     assert!(taken > cases as usize / 2 || !cfg!(target_arch = "x86_64"), "{taken}");

@@ -213,7 +213,7 @@ fn values_set_in_their_place_are_those_of_a_run_that_begins_with_them() {
     let mut tried = 0;
     for example in crate::examples::EXAMPLES {
         let mut description = Description::parse(example.name, example.text).unwrap();
-        let [longest, chained] = if description.size.len() == 3 { [12, 2] } else { [28, 4] };
+        let [longest, chained] = if description.size.len() == 3 { [11, 2] } else { [19, 4] };
         description.size.iter_mut().for_each(|extent| *extent = longest.min(*extent));
         // Places and files of the whole grid are not those of a small one.
         description.receivers.clear();

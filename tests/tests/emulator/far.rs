@@ -394,8 +394,8 @@ fn steps_on_cuda_cores() {
             (VOLUME, [2, 1, 1]),
             (VOLUME, [1, 1, 9]),
         ];
-        // Of each type every second one, or in a quick run every fourth.
-        let step = one_in(4);
+        // Of each type every second one, or in a quick run every sixth.
+        let step = one_in(6);
         for (extents, radii) in grids.into_iter().skip(dtype as usize % step).step_by(step) {
             let corner = Corner::full(8, extents, dtype, radii);
             let Corner { stencil, shape, .. } = &corner;

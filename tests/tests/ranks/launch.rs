@@ -31,14 +31,19 @@ pub fn is_open_mpi() -> bool {
     stencil::ranks::mpi_version().is_some_and(|version| version.starts_with("Open MPI"))
 }
 
-/// Starts so many ranks for each of some command lines in a folder, blind to GPUs, with one thread each.
+/// Starts so many ranks of the command line for each of some arguments in a folder, blind to GPUs, with one thread each.
 pub fn mpirun(folder: &Folder, ranks: &[(usize, &str)]) -> Command {
+    mpirun_of(env!("CARGO_BIN_EXE_host-tested"), folder, ranks)
+}
+
+/// Starts so many ranks of a program for each of some arguments in a folder, blind to GPUs, with one thread each.
+pub fn mpirun_of(program: &str, folder: &Folder, ranks: &[(usize, &str)]) -> Command {
     let mut command = Command::new("mpirun");
     for (at, (count, line)) in ranks.iter().enumerate() {
         if at > 0 {
             command.arg(":");
         }
-        command.args(["-n", &count.to_string(), env!("CARGO_BIN_EXE_host-tested")]);
+        command.args(["-n", &count.to_string(), program]);
         command.args(line.split_whitespace());
     }
     command.current_dir(folder.path("")).env("CUDA_VISIBLE_DEVICES", "");

@@ -9,6 +9,7 @@ mod support;
 mod draw;
 #[cfg(target_os = "linux")]
 mod faults;
+mod gradients;
 mod launch;
 mod problems;
 mod start;

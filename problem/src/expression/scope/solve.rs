@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `solve(S, f)`: the field w with S(w) = f. It is the whole value of a work field, whose sides are those of w.
 
-use super::{Check, Purpose, Scope};
+use super::check::Check;
+use super::{Purpose, Scope};
 use crate::error::Mistake;
 use crate::expression::function::Type;
 use crate::expression::node::Node;

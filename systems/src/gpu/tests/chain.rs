@@ -228,7 +228,7 @@ fn built_in_systems_have_chains() {
     for example in EXAMPLES {
         let mut description = Description::parse(example.name, example.text).unwrap();
         let is_3d = description.size.len() == 3;
-        description.size = if is_3d { vec![11, 21, 37] } else { vec![37, 75] };
+        description.size = if is_3d { vec![11, 21, 37] } else { vec![21, 75] };
         let system = System::new(&description, Path::new("")).unwrap();
         if TileState::new(&system).is_err() {
             continue;

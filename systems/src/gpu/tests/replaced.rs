@@ -13,6 +13,7 @@ use crate::checked::System;
 use crate::session::StepSession;
 use crate::start::StartValues;
 use crate::tests::draw;
+use crate::tests::tier::is_thorough;
 use compute::engine::{Session, State};
 use problem::{Grid, Region, Values, with_values};
 
@@ -72,7 +73,7 @@ fn a_field_that_is_replaced_is_one_that_is_written() {
                     assert!(!refused.unwrap());
                 }
                 assert_eq!(values(&mut written, arrays), values(&mut replaced, arrays));
-                for steps in [1, 2, 3] {
+                for &steps in if is_thorough() { &[1, 2, 3][..] } else { &[2, 1] } {
                     written.advance(steps).unwrap();
                     replaced.advance(steps).unwrap();
                     assert_eq!(

@@ -2,15 +2,15 @@
 //! The program as one of several ranks. Rank 0 does what was typed and prints; the others do what it says, print nothing, and
 //! end with its exit code.
 
-#[cfg(feature = "mpi")]
-mod threads;
-#[cfg(feature = "mpi")]
-mod world;
-
 use super::launch::ProcessLaunch;
+#[cfg(feature = "mpi")]
+use super::say;
 use super::{Command, Failure, ParsedArguments, program as alone, typed};
+#[cfg(feature = "mpi")]
+use crate::processes;
 use compute::ranks::engine::Ranks;
 use compute::ranks::{Messenger, mpi_version};
+use problem::Error;
 use std::rc::Rc;
 
 /// How this process takes part in what was typed.
@@ -65,7 +65,7 @@ impl Role {
     pub fn name(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Interrupted { .. } => match self.post().and_then(Messenger::gone) {
-                Some(rank) => problem::Error::Gone { rank }.into(),
+                Some(rank) => Error::Gone { rank }.into(),
                 None => failure,
             },
             other => other.map_inner(|inner| self.name(inner)),
@@ -79,11 +79,22 @@ fn computes(command: &Command) -> bool {
 }
 
 /// Runs the program as one of several processes; returns its exit code.
+#[cfg(feature = "mpi")]
 pub fn program(launch: ProcessLaunch, commit: Option<&str>) -> u8 {
-    #[cfg(feature = "mpi")]
-    return world::program(launch, commit);
-    #[cfg(not(feature = "mpi"))]
-    return copy(launch, commit);
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let version = format!("{} {} ({build})", env!("CARGO_PKG_VERSION"), commit.unwrap_or("-"));
+    let failed = |error: Error| say(&error.into());
+    let ended = processes::run(&version, failed, |post| alone(commit, &Role::First(post)));
+    ended.unwrap_or_else(|| match launch.ranks {
+        None => alone(commit, &Role::Alone),
+        Some(_) => copy(launch, commit),
+    })
+}
+
+/// Runs the program as one of several processes; returns its exit code.
+#[cfg(not(feature = "mpi"))]
+pub fn program(launch: ProcessLaunch, commit: Option<&str>) -> u8 {
+    copy(launch, commit)
 }
 
 /// Where no MPI connects the processes: only the first one prints.
