@@ -54,7 +54,7 @@ impl System {
             .collect();
         let Some(origin) = origin.filter(|_| !numbers.is_empty()) else {
             let wrong = at.wrong("the system was made without series for its sources");
-            let hint = "make the system with series: what its sources add follows from equations";
+            let hint = "what its sources add follows from equations; give each a row: System(…, sources=array) in Python, Description::set_series in Rust";
             return Err(wrong.hint(hint).into());
         };
         check_count(&at, numbers.len(), rows.len())?;

@@ -64,6 +64,10 @@ impl From<Mistake> for Error {
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { place, line, column, text, width, what, .. } = self;
+        if text.is_empty() && *line == 1 {
+            // What is wrong is of no text, such as an array.
+            return write!(f, "{place}: {what}");
+        }
         // Tabs stay what they are, so that the mark stands below its place.
         let blank = |c: char| if c == '\t' { '\t' } else { ' ' };
         let before: String = text.chars().take(column - 1).map(blank).collect();
@@ -75,6 +79,12 @@ impl fmt::Display for Mistake {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_no_text_has_no_mark() {
+        let mistake = Mistake::new("the series of sources", "", 0..0, "there is none".into());
+        assert_eq!(mistake.to_string(), "the series of sources: there is none");
+    }
 
     #[test]
     fn the_mark_stands_below_its_place() {
