@@ -64,41 +64,5 @@ fn main() -> Result<(), cuda_driver::Error> {
     measure::<kernel::sparse>(&gpu, kernel::SPARSE, size)
 }
 
-/// All elements, in two orders of events, of more tiles than blocks and more stages than the ring has.
 #[cfg(test)]
-#[test]
-fn products_are_those_of_the_matrices() {
-    use cuda_sim::{Chip, LaunchConfig, Memory, OnChip as _, Swizzle, TensorMap, launch};
-    use kernel::*;
-
-    for (shape, size) in [(DENSE, [768, 256, 320]), (SPARSE, [384, 512, 384])] {
-        let operands = operands::Operands::random(size, shape);
-        let mut memory = Memory::new();
-        let mut map = |at: usize, values: &[u16], swizzle| {
-            let [width, height, box_width, box_height] = operands.boxes()[at];
-            let address = memory.input(["a", "b"][at], values).as_ptr().cast();
-            let (dims, strides) = (vec![width.into(), height.into()], vec![2 * u64::from(width)]);
-            let box_dims = vec![box_width, box_height];
-            let map = TensorMap { address, element_bytes: 2, dims, strides, box_dims, swizzle };
-            memory.tensor_map(map).unwrap()
-        };
-        let a = map(0, &operands.kept, shape.swizzle());
-        let b = map(1, &operands.b, Swizzle::Bytes128);
-        let metadata = memory.input("metadata", &operands.metadata).as_ptr().cast();
-        let [height, width, steps] = operands.extents;
-        let (threads, shared_bytes) = (THREADS, shape.shared_bytes());
-        memory.allow_shared("product", shared_bytes).unwrap();
-        for seed in 0..2 {
-            let out = memory.output::<u16>("c", size[0] * size[1]);
-            let c = out.as_mut_ptr().cast();
-            let work = MatrixProduct { a, b, metadata, c, height, width, steps, band: 2 };
-            let config =
-                LaunchConfig { blocks: 2, threads, shared_bytes, seed, ..LaunchConfig::default() };
-            // SAFETY: the operands are laid out as the kernels have it.
-            let kernel = || unsafe { if shape.sparse { sparse(work) } else { dense(work) } };
-            let result = Chip::Sm90a.with(|| launch("product", config, &mut memory, kernel));
-            result.unwrap_or_else(|fault| panic!("{fault}"));
-            operands.check(&memory.read(out), None);
-        }
-    }
-}
+mod tests;

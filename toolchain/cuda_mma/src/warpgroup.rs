@@ -250,6 +250,28 @@ impl Descriptor {
         let piece = if width == 16 { byte / width * self.leading() + byte % width } else { byte };
         self.swizzle().apply(self.address() + group + row + piece)
     }
+
+    /// The address of a byte of column `k` of an operand that is transposed ("MN-major"): each of its columns is
+    /// contiguous, in groups of eight. Then `leading` lies between pieces of [`Swizzle::row_bytes`] of a column and
+    /// `stride` between groups of columns; without swizzle it is the other way round. Of a piece of 16 bytes all follow.
+    /// From the ISA's canonical layouts; not measured.
+    #[must_use]
+    pub const fn at_transposed(self, k: u32, byte: u32) -> u32 {
+        let width = self.swizzle().row_bytes();
+        let (piece, group) = match self.swizzle() {
+            Swizzle::None => (self.stride(), self.leading()),
+            _ => (self.leading(), self.stride()),
+        };
+        let column = k / 8 * group + k % 8 * width;
+        self.swizzle().apply(self.address() + column + byte / width * piece + byte % width)
+    }
+
+    /// The number of the row, in a pattern of eight swizzled ones, at which the operand begins: 0 but where its address
+    /// is at no multiple of the pattern.
+    #[must_use]
+    pub const fn base_offset(self) -> u32 {
+        (self.0 >> 49 & 7) as u32
+    }
 }
 
 /// 14 bits of an address or a distance, in units of 16 bytes.
@@ -366,5 +388,10 @@ mod tests {
         assert_eq!(further.at(9, 0), 0x5400 + 1024 + 128 + 48);
         let plain = Descriptor::new(0, 128, 256, Swizzle::None);
         assert_eq!(plain.at(9, 20), 256 + 16 + 128 + 4);
+        // Element 69 of column 9 is element 5 of the second piece, in column 1 of the second group.
+        let transposed = Descriptor::new(0x5400, 2048, 1024, Swizzle::Bytes128);
+        assert_eq!(transposed.at_transposed(9, 138), 0x5400 + 2048 + 1024 + 128 + (10 ^ 16));
+        assert_eq!(plain.at_transposed(9, 20), 128 + 16 + 256 + 4);
+        assert_eq!((transposed.base_offset(), Descriptor(3 << 49).base_offset()), (0, 3));
     }
 }

@@ -4,7 +4,7 @@
 use crate::clock::{Agent, Clock, Space};
 use crate::config::{LANES, LaunchConfig, Stats};
 use crate::fault::{Fault, FaultKind};
-use crate::mbarrier::Barrier;
+use crate::mbarrier::{Barrier, NamedBarrier};
 use crate::memory::Memory;
 use crate::pending::{Arrival, Copy, OwnCopies, Store};
 use crate::products::{LaneOperand, Warpgroup};
@@ -52,8 +52,10 @@ pub(crate) enum State {
     Phase { at: u32, phase: i64 },
     /// Waits until its warpgroup has issued products.
     Products,
-    /// Waits for its own `cp.async` copies.
-    OwnCopies,
+    /// Waits at the barrier of this number, for some of the block's warps.
+    NamedBarrier(u32),
+    /// Waits for its own `cp.async` copies, of batches up to this one.
+    OwnCopies(u32),
     /// Waits until its own groups of bulk copies to global memory, up to this one, have read their
     /// sources.
     OwnStores(u32),
@@ -106,6 +108,8 @@ pub(crate) struct Block<'a> {
     /// Of the launch, while this block runs: see [`Block::exchange`].
     pub memory: Memory,
     pub barriers: BTreeMap<u32, Barrier>,
+    /// Barriers of some warps, by their numbers.
+    pub named: BTreeMap<u32, NamedBarrier>,
     pub copies: Vec<Copy>,
     /// Arrivals that wait for copies.
     pub arrivals: Vec<Arrival>,
@@ -184,6 +188,7 @@ impl<'a> Block<'a> {
             shared: SharedMemory::new(config.shared_bytes, statics),
             memory: Memory::default(),
             barriers: BTreeMap::new(),
+            named: BTreeMap::new(),
             copies: Vec::new(),
             arrivals: Vec::new(),
             stores: Vec::new(),

@@ -3,6 +3,7 @@
 //! data is read and written when it completes, at a random time.
 
 use crate::block::{Block, State};
+use crate::clock::Agent;
 use crate::fault::{Access, FaultKind, aligned};
 use crate::lane::{when, with};
 use crate::pending::{Arrival, Copy, LATENCY, OwnCopies, Signal};
@@ -69,10 +70,9 @@ impl Block<'_> {
                             arrival.left -= 1;
                         }
                     }
-                    let own_copies = self.own_copies(thread);
-                    own_copies.under_way -= 1;
-                    if own_copies.under_way == 0
-                        && matches!(self.threads[thread].state, State::OwnCopies)
+                    self.own_copies(thread).under_way -= 1;
+                    if let State::OwnCopies(last) = self.threads[thread].state
+                        && !self.copying(thread, last)
                     {
                         self.set_state(thread, State::Ready);
                     }
@@ -96,14 +96,38 @@ impl Block<'_> {
     fn own_copies(&mut self, thread: usize) -> &mut OwnCopies {
         if self.threads[thread].own_copies.is_none() {
             let agent = self.new_agent();
-            self.threads[thread].own_copies = Some(OwnCopies { agent, batch: 1, under_way: 0 });
+            let own = OwnCopies { agent, batch: 1, under_way: 0, groups: Vec::new() };
+            self.threads[thread].own_copies = Some(own);
         }
         self.threads[thread].own_copies.as_mut().expect("just set")
     }
 
+    /// Whether copies of a thread's batches up to `last` are under way.
+    fn copying(&self, thread: usize, last: u32) -> bool {
+        self.copies.iter().any(|copy| match copy.signal {
+            Signal::Own { thread: own, batch } => own == thread && batch <= last,
+            Signal::Barrier { .. } => false,
+        })
+    }
+
+    /// Lets a thread go on once its copies of batches up to `last` are there.
+    fn wait_for_own_copies(
+        &mut self,
+        thread: usize,
+        agent: Agent,
+        last: u32,
+    ) -> Result<Option<()>, FaultKind> {
+        if self.copying(thread, last) {
+            self.set_state(thread, State::OwnCopies(last));
+            return Ok(None);
+        }
+        self.threads[thread].clock.raise(agent, last);
+        Ok(Some(()))
+    }
+
     /// Reports a thread that returns while its own copies are under way.
     pub fn check_own_copies(&mut self, thread: usize) {
-        if self.threads[thread].own_copies.is_some_and(|copies| copies.under_way > 0) {
+        if self.threads[thread].own_copies.as_ref().is_some_and(|copies| copies.under_way > 0) {
             self.fail(thread, FaultKind::Unfinished);
         }
     }
@@ -134,13 +158,41 @@ fn run(from: *const u8, bytes: u32) -> Vec<ByteRun> {
 /// `cp.async.cg.shared.global 16`.
 #[track_caller]
 pub fn async_16(to: u32, from: *const u8) {
+    async_copy(to, from, 16);
+}
+
+/// `cp.async.ca.shared.global`, of 4, 8 or 16 bytes.
+#[track_caller]
+pub(crate) fn async_copy(to: u32, from: *const u8, bytes: u32) {
     with(|block, thread| {
-        aligned("the shared address of a cp.async of 16 bytes", to.into(), 16)?;
-        block.memory.aligned("the source of a cp.async of 16 bytes", from as usize, 16)?;
+        aligned("the shared address of a cp.async", to.into(), bytes)?;
+        block.memory.aligned("the source of a cp.async", from as usize, bytes)?;
         let own_copies = block.own_copies(thread);
         own_copies.under_way += 1;
         let batch = own_copies.batch;
-        block.issue(thread, to, 16, run(from, 16), Signal::Own { thread, batch })
+        block.issue(thread, to, bytes, run(from, bytes), Signal::Own { thread, batch })
+    });
+}
+
+/// `cp.async.commit_group`.
+#[track_caller]
+pub(crate) fn async_commit() {
+    with(|block, thread| {
+        let own_copies = block.own_copies(thread);
+        own_copies.groups.push(own_copies.batch);
+        own_copies.batch += 1;
+        Ok(())
+    });
+}
+
+/// `cp.async.wait_group`: all committed groups but the newest ones.
+#[track_caller]
+pub(crate) fn async_wait(newest: u32) {
+    when(|block, thread| {
+        let OwnCopies { agent, groups, .. } = block.own_copies(thread);
+        let (agent, count) = (*agent, groups.len().saturating_sub(newest as usize));
+        let last = groups[..count].last().copied().unwrap_or(0);
+        block.wait_for_own_copies(thread, agent, last)
     });
 }
 
@@ -151,7 +203,7 @@ pub fn async_arrive(barrier: u32) {
         let phase = block.barrier(thread, barrier)?.phase;
         let site = block.site(thread);
         let own_copies = block.own_copies(thread);
-        let OwnCopies { agent, batch, under_way: left } = *own_copies;
+        let OwnCopies { agent, batch, under_way: left, .. } = *own_copies;
         own_copies.batch += 1;
         block.arrivals.push(Arrival { site, at: barrier, phase, thread, agent, batch, left });
         Ok(())
@@ -162,15 +214,12 @@ pub fn async_arrive(barrier: u32) {
 #[track_caller]
 pub fn async_wait_all() {
     when(|block, thread| {
-        let own_copies = block.own_copies(thread);
-        if own_copies.under_way > 0 {
-            block.set_state(thread, State::OwnCopies);
-            return Ok(None);
+        let OwnCopies { agent, batch, .. } = *block.own_copies(thread);
+        let ended = block.wait_for_own_copies(thread, agent, batch)?;
+        if ended.is_some() {
+            block.own_copies(thread).batch += 1;
         }
-        let OwnCopies { agent, batch, .. } = *own_copies;
-        own_copies.batch += 1;
-        block.threads[thread].clock.raise(agent, batch);
-        Ok(Some(()))
+        Ok(ended)
     });
 }
 

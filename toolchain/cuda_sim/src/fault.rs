@@ -211,6 +211,14 @@ pub enum FaultKind {
         /// What never comes.
         waits_for: String,
     },
+    /// A barrier of some of a block's warps, used as none can be.
+    #[error("barrier {number} of some warps: {what}")]
+    NamedBarrier {
+        /// Its number.
+        number: u32,
+        /// What is wrong.
+        what: String,
+    },
     /// Use of bytes that are no barrier as one.
     #[error("no barrier: nothing has initialised a barrier at byte {0} of shared memory")]
     NoBarrier(u32),

@@ -54,6 +54,7 @@ pub mod matrix;
 mod mbarrier;
 mod memory;
 pub mod mma;
+mod named;
 mod pending;
 mod product_fault;
 mod products;

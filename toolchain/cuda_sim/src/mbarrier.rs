@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The state of an `mbarrier`.
+//! The states of barriers: of an `mbarrier`, and of one that some warps meet at.
 
 use crate::clock::{Agent, Clock};
 use crate::shadow::Event;
@@ -33,5 +33,24 @@ impl Barrier {
             "phase {phase} of the barrier at byte {at} of shared memory, which lacks {missing} of \
              {arrivals} arrivals and {bytes} bytes"
         )
+    }
+}
+
+/// What has come to a barrier of some warps since it last opened.
+#[derive(Default)]
+pub(crate) struct NamedBarrier {
+    /// Threads that it waits for, and those that have come.
+    pub expected: u32,
+    pub arrived: u32,
+    /// The warps that wait.
+    pub waiting: Vec<usize>,
+    pub gathered: Clock,
+}
+
+impl NamedBarrier {
+    /// What a thread at it waits for.
+    pub fn describe(&self, number: u32) -> String {
+        let Self { expected, arrived, .. } = self;
+        format!("barrier {number}, at which {arrived} of {expected} threads have arrived")
     }
 }

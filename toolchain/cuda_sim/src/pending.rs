@@ -18,13 +18,14 @@ pub(crate) enum Signal {
 }
 
 /// A thread's `cp.async` copies: in batches, each ended by a wait or an arrival.
-#[derive(Clone, Copy)]
 pub(crate) struct OwnCopies {
     /// The agent that copies; the copies of a batch are in its epoch of the batch's number.
     pub agent: Agent,
-    /// The batch of the next copy.
+    /// The batch of the next copy. A wait, an arrival or a commit ends one.
     pub batch: u32,
     pub under_way: u32,
+    /// The last batch of each group that was committed.
+    pub groups: Vec<u32>,
 }
 
 /// An arrival at a barrier that waits for a thread's copies up to a batch.

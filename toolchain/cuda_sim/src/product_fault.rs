@@ -39,7 +39,7 @@ pub enum ProductFault {
     NoFence,
     /// Sums that are not those of the product under way.
     #[error(
-        "sums changed: some of these registers are those of the product under way issued at {product}, others are not; wait for it before they are touched, and take all of them for the next product"
+        "sums changed: some of these registers are those of the product under way issued at {product}, and others are not, or another product has added to them since; wait for it before they are touched, and take all of them for one next product"
     )]
     Changed {
         /// Where it was issued.
@@ -50,6 +50,16 @@ pub enum ProductFault {
         "register read too early: this is a sum of the product issued at {product}, which may be under way; {missing} before"
     )]
     TooEarly {
+        /// Where it was issued.
+        product: Site,
+        /// What is to be done.
+        missing: &'static str,
+    },
+    /// A change of a register that a product reads while it may be under way.
+    #[error(
+        "register written too early: the product issued at {product} reads this register, and may be under way; {missing} before"
+    )]
+    Overwritten {
         /// Where it was issued.
         product: Site,
         /// What is to be done.

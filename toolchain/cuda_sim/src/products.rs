@@ -20,25 +20,58 @@ pub enum OperandA {
     Registers([u32; warpgroup::A_WORDS]),
 }
 
+/// How a product differs from D = A·B + C of operands whose rows of A and columns of B are contiguous.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Variant {
+    /// Whether C is left out.
+    pub drops_sums: bool,
+    /// Whether A and B are negated.
+    pub negated: [bool; 2],
+    /// Whether columns of A and rows of B are contiguous instead.
+    pub transposed: [bool; 2],
+}
+
+/// What a register has for a product to add to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sum {
+    Number(f32),
+    /// Word `word` of the sums of a product before.
+    Of {
+        product: usize,
+        word: usize,
+    },
+}
+
 /// What a lane gives to a product.
 #[derive(Clone)]
 pub(crate) struct LaneOperand {
     pub mma: WarpgroupMma,
+    pub variant: Variant,
     pub left: OperandA,
     pub right: Descriptor,
     pub metadata: u32,
     pub selector: u32,
-    pub sums: Vec<f32>,
+    pub sums: Vec<Sum>,
+    /// Whether its registers need no fence, as far as the caller knows.
+    pub is_ordered: bool,
 }
 
 impl LaneOperand {
     /// What is the same in all lanes.
-    pub fn common(&self) -> (WarpgroupMma, Option<Descriptor>, Descriptor, u32) {
+    pub fn common(&self) -> (WarpgroupMma, Variant, Option<Descriptor>, Descriptor, u32) {
         let left = match self.left {
             OperandA::Shared(tile) => Some(tile),
             OperandA::Registers(_) => None,
         };
-        (self.mma, left, self.right, self.selector)
+        (self.mma, self.variant, left, self.right, self.selector)
+    }
+
+    /// The products whose sums it takes.
+    pub fn products(&self) -> impl Iterator<Item = usize> {
+        self.sums.iter().filter_map(|sum| match sum {
+            Sum::Of { product, .. } => Some(*product),
+            Sum::Number(_) => None,
+        })
     }
 }
 
@@ -52,8 +85,10 @@ pub(crate) struct WarpgroupProduct {
     pub site: Site,
     /// What all those lanes know.
     pub clock: Clock,
-    /// Of each lane, once all warps have issued it.
+    /// Of each lane, once all warps have issued it, until all have given them to the next product.
     pub sums: Option<Rc<Vec<Vec<f32>>>>,
+    /// Which warps have given its sums to another product.
+    pub taken: [bool; WARPS],
 }
 
 /// What a warp has done.
@@ -104,19 +139,27 @@ impl Warpgroup {
         Some((turn * MARKED + product, word))
     }
 
+    /// What registers have, of which some may hold marks.
+    pub fn marked(&self, registers: &[f32]) -> Vec<Sum> {
+        let each = |&number: &f32| match self.find(number) {
+            Some((product, word)) => Sum::Of { product, word },
+            None => Sum::Number(number),
+        };
+        registers.iter().map(each).collect()
+    }
+
     /// Reports registers that a product may not take in a warp.
     pub fn check_registers(&self, warp: usize, part: &LaneOperand) -> Result<(), ProductFault> {
-        let is_fenced = self.warps[warp].fenced;
-        let marks: Vec<_> = part.sums.iter().map(|&sum| self.find(sum)).collect();
-        match marks.iter().flatten().next() {
+        let is_fenced = self.warps[warp].fenced || part.is_ordered;
+        match part.products().next() {
             None if !is_fenced => return Err(ProductFault::NoFence),
             None => {}
-            Some(&(product, _)) => {
-                let expected = (0..marks.len()).map(|word| Some((product, word)));
-                let site = self.products[product].site;
-                let same = self.products[product].mma.n == part.mma.n;
-                if !same || !marks.iter().copied().eq(expected) {
-                    return Err(ProductFault::Changed { product: site });
+            Some(product) => {
+                let before = &self.products[product];
+                let expected = (0..part.sums.len()).map(|word| Sum::Of { product, word });
+                let is_next = before.mma.n == part.mma.n && !before.taken[warp];
+                if !is_next || !part.sums.iter().copied().eq(expected) {
+                    return Err(ProductFault::Changed { product: before.site });
                 }
             }
         }
@@ -127,14 +170,26 @@ impl Warpgroup {
     }
 
     /// What a lane's registers stand for.
-    pub fn values(&self, lane: usize, sums: &[f32]) -> Vec<f32> {
-        let value = |&sum: &f32| match self.find(sum) {
-            Some((product, word)) => {
+    pub fn values(&self, lane: usize, sums: &[Sum]) -> Vec<f32> {
+        let value = |sum: &Sum| match *sum {
+            Sum::Of { product, word } => {
                 let sums = self.products[product].sums.as_ref();
                 sums.expect("a product before has been executed")[lane][word]
             }
-            None => sum,
+            Sum::Number(number) => number,
         };
         sums.iter().map(value).collect()
+    }
+
+    /// The number that a warp's lane has waited for, if no product of the warp has taken it.
+    pub fn ended(&self, warp: usize, lane: usize, product: usize, word: usize) -> Option<f32> {
+        let ended = &self.products[product];
+        let is_here = ended.group <= self.warps[warp].waited && !ended.taken[warp];
+        is_here.then(|| ended.sums.as_ref().map(|sums| sums[lane][word]))?
+    }
+
+    /// How many products the groups up to one have.
+    pub fn count(&self, group: u32) -> usize {
+        self.products.partition_point(|product| product.group <= group)
     }
 }

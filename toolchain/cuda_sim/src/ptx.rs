@@ -4,6 +4,7 @@
 
 mod instructions;
 mod machine;
+mod wgmma;
 
 use crate::config::{LaunchConfig, Stats};
 use crate::fault::Fault;

@@ -53,6 +53,7 @@ impl Block<'_> {
         let waits_for = match self.threads[thread].state {
             State::Phase { at, phase } => self.barriers[&at].describe(at, phase),
             State::Counter { at, value } => self.describe_counter(at, value),
+            State::NamedBarrier(number) => self.named[&number].describe(number),
             State::Products => {
                 "a product that not all four warps of the warpgroup issue".to_owned()
             }

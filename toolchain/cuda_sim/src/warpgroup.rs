@@ -5,11 +5,12 @@ use crate::block::Block;
 use crate::config::LANES;
 use crate::fault::FaultKind;
 use crate::product_fault::ProductFault;
-use crate::products::{LaneOperand, OperandA, WARPS, Warpgroup, WarpgroupProduct};
+use crate::products::{LaneOperand, OperandA, Sum, WARPS, Warpgroup, WarpgroupProduct};
 use crate::shadow::{Event, Proxy};
 use crate::site::Site;
 use cuda_mma::emulate::warpgroup::{column, multiply};
 use cuda_mma::warpgroup::{self, Descriptor, WarpgroupFactor, WarpgroupMma};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 impl Block<'_> {
@@ -76,6 +77,7 @@ impl Block<'_> {
                 site,
                 clock,
                 sums: None,
+                taken: [false; WARPS],
             });
         } else {
             let product = &mut group.products[number];
@@ -85,10 +87,11 @@ impl Block<'_> {
             }
             product.clock.meet(site.block, &clock);
         }
-        let product = &mut group.products[number];
         for (lane, part) in parts.into_iter().enumerate() {
-            product.parts[in_group * LANES + lane] = Some(part);
+            part.products().for_each(|before| group.products[before].taken[in_group] = true);
+            group.products[number].parts[in_group * LANES + lane] = Some(part);
         }
+        let product = &mut group.products[number];
         product.issued += 1;
         if product.issued == WARPS {
             self.execute(warp / WARPS, number, site).map_err(|kind| (0, kind))?;
@@ -103,55 +106,42 @@ impl Block<'_> {
         let (agent, epoch, proxy) = (group.agent, *epoch, Proxy::Async);
         let event = Event { site, agent, epoch, asynchronous: true, atomic: None, proxy };
         let parts: Vec<&LaneOperand> = group.products[number].parts.iter().flatten().collect();
-        let (mma, left, right, _) = parts[0].common();
-        let mut read = |tile: Descriptor,
-                        rows: usize,
-                        row_bytes: usize,
-                        factor: WarpgroupFactor| {
-            check_tile(tile, row_bytes as u32)?;
-            let mut values = Vec::with_capacity(rows * row_bytes / factor.bytes());
-            for row in 0..rows as u32 {
-                for byte in (0..row_bytes as u32).step_by(16) {
-                    let at = tile.at(row, byte);
-                    self.shared.check_read(at, 16, event, clock)?;
-                    let piece = self.shared.copy_out(at, 16);
-                    values.extend(piece.chunks(factor.bytes()).map(|bytes| {
-                        let bits =
-                            bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u32::from(byte));
-                        factor.value(bits)
-                    }));
-                }
-            }
-            Ok::<_, FaultKind>(values)
+        let (mma, variant, left, right, _) = parts[0].common();
+        let shared = &mut self.shared;
+        let mut read = |at: u32| {
+            shared.check_read(at, 16, event, clock)?;
+            Ok::<_, FaultKind>(shared.copy_out(at, 16))
         };
-        let kept = match left {
-            Some(tile) => read(tile, warpgroup::M, 32, mma.a)?,
+        let [of_a, of_b] = variant.transposed;
+        let mut kept = match left {
+            Some(tile) => tile_values(tile, [warpgroup::M, mma.kept()], mma.a, of_a, &mut read)?,
             None => kept_in_registers(mma, &parts),
         };
-        let b = read(right, mma.n, mma.k() * mma.b.bytes(), mma.b)?;
+        let mut b = tile_values(right, [mma.n, mma.k()], mma.b, of_b, &mut read)?;
+        for (values, is_negated) in [&mut kept, &mut b].into_iter().zip(variant.negated) {
+            values.iter_mut().filter(|_| is_negated).for_each(|value| *value = -*value);
+        }
         let a = with_columns(mma, kept, &parts)?;
-        // Where C is the sums of a product before, the registers hold its marks.
         let mut d = vec![0.0; warpgroup::M * mma.n];
-        let inputs: Vec<Vec<f32>> =
-            (0..warpgroup::LANES).map(|lane| group.values(lane, &parts[lane].sums)).collect();
         let place = |lane, word| {
             let (row, column) = warpgroup::d(lane, word);
             row * mma.n + column
         };
-        for (lane, sums) in inputs.iter().enumerate() {
-            for (word, &sum) in sums.iter().enumerate() {
+        for (lane, part) in parts.iter().enumerate().filter(|_| !variant.drops_sums) {
+            for (word, sum) in group.values(lane, &part.sums).into_iter().enumerate() {
                 d[place(lane, word)] = sum;
             }
         }
         multiply(mma, &a, &b, &mut d);
         let of_lane = |lane| (0..mma.d_words()).map(|word| d[place(lane, word)]).collect();
         let sums = (0..warpgroup::LANES).map(of_lane).collect();
-        let before = group.find(parts[0].sums[0]).map(|(product, _)| product);
+        let before: BTreeSet<usize> = parts.iter().flat_map(|part| part.products()).collect();
         group.products[number].sums = Some(Rc::new(sums));
         group.products[number].parts = Vec::new();
-        if let Some(before) = before {
-            // No register has its marks any more.
-            group.products[before].sums = None;
+        for before in before {
+            if group.products[before].taken == [true; WARPS] {
+                group.products[before].sums = None;
+            }
         }
         Ok(())
     }
@@ -161,7 +151,7 @@ impl Block<'_> {
         let group = self.warpgroup(warp)?;
         let last = group.warps[warp % WARPS].groups.saturating_sub(newest);
         // All warps issue in one order: who has issued a product has issued those before it.
-        let count = group.products.partition_point(|product| product.group <= last);
+        let count = group.count(last);
         Ok(count == 0 || group.products[count - 1].issued == WARPS)
     }
 
@@ -170,34 +160,62 @@ impl Block<'_> {
         let (warp, lane) = (thread / LANES, thread % (LANES * WARPS));
         let group = &mut self.warpgroups[warp / WARPS];
         let last = group.warps[warp % WARPS].groups.saturating_sub(newest);
-        let committed = group.warps[warp % WARPS].committed;
-        for sum in sums {
-            let Some((number, word)) = group.find(*sum) else { continue };
-            let product = &group.products[number];
-            if product.group <= last
-                && number < committed
-                && let Some(done) = &product.sums
-            {
-                *sum = done[lane][word];
-                group.warps[warp % WARPS].fenced = false;
-            }
+        let own = &mut group.warps[warp % WARPS];
+        let before = own.waited;
+        own.waited = last.max(before);
+        if group.count(last) > group.count(before) {
+            // What has ended leaves its registers to other instructions.
+            group.warps[warp % WARPS].fenced = false;
         }
-        let waited = &mut group.warps[warp % WARPS].waited;
-        *waited = last.max(*waited);
+        for sum in sums {
+            let Some((product, word)) = group.find(*sum) else { continue };
+            *sum = group.ended(warp % WARPS, lane, product, word).unwrap_or(*sum);
+        }
         let agent = group.agent;
         self.threads[thread].clock.raise(agent, last);
+    }
+
+    /// What a thread's registers have for a product, of which some may hold marks.
+    pub fn marked_sums(&self, thread: usize, registers: &[f32]) -> Vec<Sum> {
+        match self.warpgroups.get(thread / LANES / WARPS) {
+            Some(group) => group.marked(registers),
+            None => registers.iter().copied().map(Sum::Number).collect(),
+        }
+    }
+
+    /// The number of a sum that a thread has waited for, unless its warp has given it to another product.
+    pub fn ended_sum(&self, thread: usize, product: usize, word: usize) -> Option<f32> {
+        let (warp, lane) = (thread / LANES, thread % (LANES * WARPS));
+        self.warpgroups[warp / WARPS].ended(warp % WARPS, lane, product, word)
+    }
+
+    /// Whether a thread has waited for a product.
+    pub fn has_waited_for(&self, thread: usize, product: usize) -> bool {
+        let warp = thread / LANES;
+        let group = &self.warpgroups[warp / WARPS];
+        group.products[product].group <= group.warps[warp % WARPS].waited
+    }
+
+    /// The mistake of a thread that uses a register of a product under way.
+    pub fn used_too_early(&self, thread: usize, product: usize, is_write: bool) -> ProductFault {
+        let group = &self.warpgroups[thread / LANES / WARPS];
+        let warp = &group.warps[thread / LANES % WARPS];
+        let missing = if product < warp.committed { "wait" } else { "commit and wait" };
+        let product = group.products[product].site;
+        match is_write {
+            true => ProductFault::Overwritten { product, missing },
+            false => ProductFault::TooEarly { product, missing },
+        }
     }
 
     /// Reports numbers that are the sums of a product which the thread has not waited for.
     pub fn check_sums(&self, thread: usize, bytes: &[u8]) -> Result<(), FaultKind> {
         let Some(group) = self.warpgroups.get(thread / LANES / WARPS) else { return Ok(()) };
-        let warp = &group.warps[thread / LANES % WARPS];
         for word in bytes.chunks_exact(4) {
             let number = f32::from_ne_bytes(word.try_into().expect("4 bytes"));
-            let Some((number, _)) = group.find(number) else { continue };
-            let site = group.products[number].site;
-            let missing = if number < warp.committed { "wait" } else { "commit and wait" };
-            return Err(ProductFault::TooEarly { product: site, missing }.into());
+            if let Some((product, _)) = group.find(number) {
+                return Err(self.used_too_early(thread, product, false).into());
+            }
         }
         Ok(())
     }
@@ -255,11 +273,46 @@ fn with_columns(
     kept.into_iter().enumerate().map(each).collect()
 }
 
-/// Refuses an operand that does not lie as its descriptor says.
-fn check_tile(tile: Descriptor, row_bytes: u32) -> Result<(), FaultKind> {
+/// The values of rows of A, or columns of B, of so many values each, from a function that reads 16 bytes of shared
+/// memory.
+fn tile_values(
+    tile: Descriptor,
+    [rows, depth]: [usize; 2],
+    factor: WarpgroupFactor,
+    is_transposed: bool,
+    read: &mut impl FnMut(u32) -> Result<Vec<u8>, FaultKind>,
+) -> Result<Vec<f64>, FaultKind> {
+    // What is contiguous.
+    let [lines, along] = if is_transposed { [depth, rows] } else { [rows, depth] };
+    check_tile(tile, (along * factor.bytes()) as u32, is_transposed)?;
+    let mut values = vec![0.0; rows * depth];
+    for line in 0..lines {
+        for first in (0..along).step_by(16 / factor.bytes()) {
+            let (line_u32, byte) = (line as u32, (first * factor.bytes()) as u32);
+            let at = match is_transposed {
+                true => tile.at_transposed(line_u32, byte),
+                false => tile.at(line_u32, byte),
+            };
+            for (i, bytes) in read(at)?.chunks(factor.bytes()).enumerate() {
+                let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u32::from(byte));
+                let place = match is_transposed {
+                    true => (first + i) * depth + line,
+                    false => line * depth + first + i,
+                };
+                values[place] = factor.value(bits);
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// Refuses an operand that does not lie as its descriptor says. Its rows, or columns, have so many bytes.
+fn check_tile(tile: Descriptor, row_bytes: u32, is_transposed: bool) -> Result<(), FaultKind> {
     let width = tile.swizzle().row_bytes();
     let column = if width == 16 { 0 } else { tile.address() % width };
-    let is_inside = width == 16 || column + row_bytes <= width;
+    // A transposed one goes on in another pattern, if it begins at a pattern's start.
+    let goes_on = width == 16 || is_transposed && column == 0;
+    let is_inside = goes_on || column + row_bytes <= width;
     // A pattern of swizzled rows repeats after eight of them, at multiples of their size.
     let is_aligned = width == 16 || tile.address() % (8 * width) == column;
     if is_inside && is_aligned {

@@ -8,7 +8,7 @@ use crate::config::LANES;
 use crate::lane::{collective, when, with};
 use crate::product_fault::ProductFault;
 pub use crate::products::OperandA;
-use crate::products::{LaneOperand, mark};
+use crate::products::{LaneOperand, Variant, mark};
 use cuda_chip::Chip;
 pub use cuda_mma::warpgroup::{Descriptor, WarpgroupMma};
 
@@ -41,25 +41,43 @@ pub fn multiply(
     right: Descriptor,
     (metadata, selector): (u32, u32),
 ) {
-    assert_eq!(sums.len(), mma.d_words(), "the sums of {mma}");
-    assert!((selector as usize) < mma.selectors(), "{mma} has {} selectors", mma.selectors());
+    let given = with(|block, thread| Ok(block.marked_sums(thread, sums)));
+    let (variant, is_ordered) = (Variant::default(), false);
+    let number = issue(LaneOperand {
+        mma,
+        variant,
+        left,
+        right,
+        metadata,
+        selector,
+        sums: given,
+        is_ordered,
+    });
+    for (word, sum) in sums.iter_mut().enumerate() {
+        *sum = mark(number, word);
+    }
+}
+
+/// Issues a product; its number.
+#[track_caller]
+pub(crate) fn issue(part: LaneOperand) -> usize {
+    let mma = part.mma;
+    assert_eq!(part.sums.len(), mma.d_words(), "the sums of {mma}");
+    assert!((part.selector as usize) < mma.selectors(), "{mma} has {} selectors", mma.selectors());
     needs_sm_90a("wgmma.mma_async");
+    let mut part = Some(Box::new(part));
     with(|block, thread| {
-        let sums = sums.to_vec();
-        let part = LaneOperand { mma, left, right, metadata, selector, sums };
-        block.threads[thread].part = Some(Box::new(part));
+        block.threads[thread].part = part.take();
         Ok(())
     });
-    let number = collective("wgmma::multiply", [0; OPERANDS], |block, warp, _| {
+    let results = collective("wgmma::multiply", [0; OPERANDS], |block, warp, _| {
         let number = block.issue_product(warp)?;
         block.wake(|state| matches!(state, State::Products));
         let mut results = [[0; 8]; LANES];
         results.fill([number as u32, 0, 0, 0, 0, 0, 0, 0]);
         Ok(results)
-    })[0];
-    for (word, sum) in sums.iter_mut().enumerate() {
-        *sum = mark(number as usize, word);
-    }
+    });
+    results[0] as usize
 }
 
 /// `wgmma.commit_group.sync.aligned`.

@@ -4,7 +4,7 @@
 use crate::comparison::comparison;
 use crate::compute::{ArithmeticOp, Class, OperationMode};
 use crate::convert::{Conversion, Rounding};
-use crate::module::{Access, MemoryOrder, Op, OperandSource, Scope, Space, Update};
+use crate::module::{Access, AsyncProduct, MemoryOrder, Op, OperandSource, Scope, Space, Update};
 use crate::operands::{Operand, one, register, registers, sources};
 use crate::types::{PtxType, TypeKind};
 
@@ -381,13 +381,13 @@ fn other(opcode: &str, parts: &[&str], operands: &[Operand]) -> Option<Op> {
         "cvt" | "elect" => true,
         "bar" | "barrier" => parts.contains(&"red"),
         "mbarrier" => parts[1] != "init" && parts[1] != "inval",
-        "wgmma" if parts[1] == "mma_async" => true,
         "stmatrix" | "cp" | "griddepcontrol" | "wgmma" | "setmaxnreg" => false,
         _ => return None,
     };
-    let is_given = parts[0] == "wgmma" && sets;
+    let is_product = opcode.starts_with("wgmma.mma_async");
+    let sets = sets || is_product;
     let to = if sets { registers(operands.first()?)? } else { Vec::new() };
-    let rest = if sets && !is_given { &operands[1..] } else { operands };
+    let rest = if sets { &operands[1..] } else { operands };
     let each = |operand: &Operand| match operand {
         Operand::One(_) | Operand::Several(_) => sources(operand),
         Operand::Memory(at) => Some(vec![at.base, OperandSource::Bits(at.distance as u64)]),
@@ -398,5 +398,19 @@ fn other(opcode: &str, parts: &[&str], operands: &[Operand]) -> Option<Op> {
         _ => None,
     };
     let from = rest.iter().map(each).collect::<Option<Vec<_>>>()?;
-    Some(Op::Other { opcode: opcode.to_owned(), to, from })
+    let opcode = opcode.to_owned();
+    if !is_product {
+        return Some(Op::Other { opcode, to, from });
+    }
+    let sums = to.into_iter().collect::<Option<_>>()?;
+    let register = |source: &OperandSource| match source {
+        OperandSource::Register(register) => Some(*register),
+        _ => None,
+    };
+    // A descriptor is a register alone.
+    let a = from.first().filter(|a| a.len() > 1).into_iter().flatten();
+    let a = a.filter_map(register).collect();
+    let metadata = from.get(2).filter(|_| parts.contains(&"sp"));
+    let metadata = metadata.and_then(|it| register(it.first()?));
+    Some(Op::Product(Box::new(AsyncProduct { opcode, sums, from, a, metadata })))
 }

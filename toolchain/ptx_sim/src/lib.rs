@@ -43,6 +43,7 @@ mod module;
 mod operands;
 mod parse;
 mod program;
+mod registers;
 mod run;
 mod scalar;
 mod scan;

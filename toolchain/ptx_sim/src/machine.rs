@@ -46,6 +46,32 @@ pub trait Machine {
         results: usize,
     ) -> Result<Vec<u64>, Self::Fault>;
 
+    /// Issues an asynchronous product (`wgmma.mma_async`), with what the registers of its sums hold, numbers or names, and
+    /// its other operands. Gives the names of its new sums: no numbers of 32 bits. `is_ordered` says that no other instruction
+    /// has used its registers since the last wait, or that a fence came after it.
+    fn product(
+        &mut self,
+        opcode: &str,
+        _sums: &[u64],
+        _operands: &[Vec<u64>],
+        _is_ordered: bool,
+    ) -> Result<Vec<u64>, Self::Fault> {
+        Err(self.unknown(opcode))
+    }
+
+    /// Replaces names of sums by numbers, where the thread has waited for their products.
+    fn settle(&mut self, _sums: &mut [u64]) {}
+
+    /// Whether the thread has waited for the product of a sum.
+    fn has_ended(&mut self, _sum: u64) -> bool {
+        true
+    }
+
+    /// The fault of an instruction that reads a sum of a product under way, or writes what the product reads.
+    fn used_too_early(&mut self, _sum: u64, _is_write: bool) -> Self::Fault {
+        self.unknown("a register of a product that is under way")
+    }
+
     /// Whether the thread waits for others after such an instruction, and is to be run again.
     fn waits(&mut self) -> bool {
         false

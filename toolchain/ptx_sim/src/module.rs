@@ -233,6 +233,20 @@ pub struct Relation {
     pub unordered: bool,
 }
 
+/// `wgmma.mma_async`.
+#[derive(Debug)]
+pub struct AsyncProduct {
+    pub opcode: String,
+    /// The registers of its sums.
+    pub sums: Vec<u32>,
+    /// Its other operands.
+    pub from: Vec<Vec<OperandSource>>,
+    /// The registers of A, unless it is in shared memory.
+    pub a: Vec<u32>,
+    /// The register of metadata, of a sparse product.
+    pub metadata: Option<u32>,
+}
+
 /// An operation.
 #[derive(Debug)]
 pub enum Op {
@@ -359,6 +373,8 @@ pub enum Op {
         to: Vec<Option<u32>>,
         from: Vec<Vec<OperandSource>>,
     },
+    /// Apart, since it is large.
+    Product(Box<AsyncProduct>),
     Nothing,
     /// An instruction that is not known, as it is written.
     Unknown(String),

@@ -2,6 +2,7 @@
 //! A thread that executes a kernel, on a machine that has the memory and the other threads.
 
 mod accesses;
+mod products;
 
 use crate::compute::{ArithmeticOp, compute};
 use crate::convert::convert;
@@ -9,6 +10,7 @@ use crate::machine::Machine;
 use crate::module::{Function, Module, Op, OperandSource, Slot, Space};
 use crate::scalar::{carried, holds, overflows, pair_half, word};
 use crate::types::truncated;
+use products::Products;
 
 /// Where shared memory is among generic addresses.
 pub const SHARED: u64 = 1 << 58;
@@ -50,6 +52,8 @@ pub struct Thread<'a> {
     is_unwritten: bool,
     /// Where the last instruction is in its function.
     last: (usize, &'a Function),
+    /// Once it has issued asynchronous products.
+    products: Option<Box<Products>>,
 }
 
 impl<'a> Thread<'a> {
@@ -71,6 +75,7 @@ impl<'a> Thread<'a> {
             written: None,
             is_unwritten: false,
             last: (0, function),
+            products: None,
         }
     }
 
@@ -93,7 +98,7 @@ impl<'a> Thread<'a> {
     /// # Errors
     /// The first mistake, as the machine tells it.
     pub fn run<M: Machine>(&mut self, machine: &mut M) -> Result<bool, M::Fault> {
-        let mut left = STRIDE;
+        let mut left = self.stride();
         loop {
             let frame = self.frames.last_mut().expect("one until the end");
             let (at, function) = (frame.next, frame.function);
@@ -105,16 +110,19 @@ impl<'a> Thread<'a> {
             };
             frame.next = at + 1;
             self.last = (at, function);
-            left -= 1;
-            if left == 0 {
-                left = STRIDE;
-                machine.at(instruction.line);
-                machine.count(STRIDE)?;
-            }
             if let Some((register, wanted)) = instruction.guard
                 && (self.read(register) & 1 != 0) != wanted
             {
                 continue;
+            }
+            left -= 1;
+            if left == 0 {
+                left = self.stride();
+                machine.at(instruction.line);
+                machine.count(left)?;
+                if self.watch(machine, &instruction.op, instruction.line)? {
+                    continue;
+                }
             }
             match &instruction.op {
                 Op::Compute { what, ty, mode, to, from } => {
@@ -134,8 +142,10 @@ impl<'a> Thread<'a> {
                 Op::Exit => return Ok(true),
                 op => {
                     self.step(machine, op, instruction.line)?;
-                    if matches!(op, Op::Other { .. }) && machine.waits() {
-                        return Ok(false);
+                    match op {
+                        Op::Other { .. } if machine.waits() => return Ok(false),
+                        Op::Product(_) => left = 1,
+                        _ => {}
                     }
                 }
             }
@@ -144,6 +154,11 @@ impl<'a> Thread<'a> {
                 return Err(machine.unwritten_register());
             }
         }
+    }
+
+    /// Instructions until the next that is looked at: once there are products, each one.
+    fn stride(&self) -> u64 {
+        if self.products.is_some() { 1 } else { STRIDE }
     }
 
     fn frame(&self) -> &Frame<'a> {
@@ -189,6 +204,14 @@ impl<'a> Thread<'a> {
         }
     }
 
+    fn lists<M: Machine>(&mut self, machine: &mut M, from: &[Vec<OperandSource>]) -> Vec<Vec<u64>> {
+        let mut lists = Vec::with_capacity(from.len());
+        for list in from {
+            lists.push(list.iter().map(|it| self.value(machine, *it)).collect());
+        }
+        lists
+    }
+
     fn value<M: Machine>(&mut self, machine: &mut M, source: OperandSource) -> u64 {
         match source {
             OperandSource::Register(register) => self.read(register),
@@ -218,6 +241,9 @@ impl<'a> Thread<'a> {
         self.registers.truncate(frame.registers);
         self.parameters.truncate(frame.parameters);
         self.local.truncate(frame.local);
+        if let Some(products) = &mut self.products {
+            products.truncate(frame.registers);
+        }
         false
     }
 
@@ -363,16 +389,18 @@ impl<'a> Thread<'a> {
                 return Err(machine.trap());
             }
             Op::Other { opcode, to, from } => {
-                let mut operands = Vec::with_capacity(from.len());
-                for list in from {
-                    operands
-                        .push(list.iter().map(|it| self.value(machine, *it)).collect::<Vec<_>>());
-                }
+                let operands = self.lists(machine, from);
                 machine.at(line);
                 let results = machine.other(opcode, &operands, to.len())?;
                 for (to, value) in to.iter().zip(results) {
                     self.set_if(*to, value);
                 }
+                self.order_products(machine, opcode);
+            }
+            Op::Product(product) => {
+                let operands = self.lists(machine, &product.from);
+                machine.at(line);
+                self.issue(machine, product, &operands)?;
             }
             Op::Nothing => {}
             Op::Unknown(text) => {

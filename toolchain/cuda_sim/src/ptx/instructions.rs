@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instructions of several threads, and of copy engines: those that `cuda_std` writes, by the functions of this crate.
 
+use super::wgmma;
 use crate::lane::with;
-use crate::{barrier, copy, grid, math, matrix, mma, thread, warp};
+use crate::{barrier, copy, grid, math, matrix, mma, named, thread, warp};
 
 /// Executes an instruction; nothing where it is not known.
 #[track_caller]
@@ -17,6 +18,7 @@ pub fn execute(opcode: &str, operands: &[Vec<u64>]) -> Option<Vec<u64>> {
         "cp" => copies(opcode, operands),
         "ldmatrix" | "stmatrix" | "movmatrix" => matrices(opcode, operands),
         "mma" => products(opcode, operands),
+        "wgmma" => wgmma::order(opcode, word(operands, 0)).and_then(|()| none()),
         "fence" => fences(opcode),
         "griddepcontrol" => launches(opcode),
         "cvt" if opcode == "cvt.rn.tf32.f32" => {
@@ -65,23 +67,45 @@ fn barriers(parts: &[&str], operands: &[Vec<u64>]) -> Option<Vec<u64>> {
         warp::sync_warp(first);
         return none();
     }
-    if first != 0 {
-        return None;
-    }
     if parts.contains(&"red") {
         // With a number of threads there are three.
         let [_, predicate] = operands else { return None };
         let predicate = *predicate.first()? as u32;
+        if first != 0 {
+            return None;
+        }
         return results(&[match *parts.iter().find(|it| ["popc", "and", "or"].contains(it))? {
             "popc" => thread::sync_threads_count(predicate),
             "and" => thread::sync_threads_and(predicate),
             _ => thread::sync_threads_or(predicate),
         }]);
     }
-    if !parts.contains(&"sync") || operands.len() > 1 {
+    if first != 0 || operands.len() > 1 {
+        return barriers_of_some(parts, operands);
+    }
+    if !parts.contains(&"sync") {
         return None;
     }
     thread::sync_threads();
+    none()
+}
+
+/// Barriers with a number or a count of threads. Those that threads come to each for itself are not known.
+#[track_caller]
+fn barriers_of_some(parts: &[&str], operands: &[Vec<u64>]) -> Option<Vec<u64>> {
+    if parts[0] != "bar" && !parts.contains(&"aligned") {
+        return None;
+    }
+    let all = with(|block, _| Ok(block.threads.len() as u32));
+    let (number, threads) = (word(operands, 0)?, word(operands, 1));
+    match threads {
+        Some(threads) if threads == all && number == 0 && parts.contains(&"sync") => {
+            thread::sync_threads();
+        }
+        _ if parts.contains(&"sync") => named::sync(number, threads.unwrap_or(all)),
+        Some(threads) if parts.contains(&"arrive") => named::arrive(number, threads),
+        _ => return None,
+    }
     none()
 }
 
@@ -170,6 +194,12 @@ fn copies(opcode: &str, operands: &[Vec<u64>]) -> Option<Vec<u64>> {
         "cp.async.cg.shared.global" if operands.len() == 3 && word(operands, 2) == Some(16) => {
             copy::async_16(shared(operands, 0)?, global(1)?);
         }
+        "cp.async.ca.shared.global" if operands.len() == 3 => {
+            let bytes = word(operands, 2).filter(|bytes| [4, 8, 16].contains(bytes))?;
+            copy::async_copy(shared(operands, 0)?, global(1)?, bytes);
+        }
+        "cp.async.commit_group" => copy::async_commit(),
+        "cp.async.wait_group" => copy::async_wait(word(operands, 0)?),
         "cp.async.wait_all" => copy::async_wait_all(),
         "cp.async.mbarrier.arrive.noinc.shared::cta.b64" => {
             copy::async_arrive(shared(operands, 0)?);
@@ -261,7 +291,14 @@ fn products_of_f64(shape: &str, operands: &[Vec<u64>]) -> Option<Vec<u64>> {
 #[track_caller]
 fn fences(opcode: &str) -> Option<Vec<u64>> {
     match opcode {
-        "fence.proxy.async.shared::cta" => copy::fence_shared(),
+        "fence.proxy.async" => {
+            copy::fence_shared();
+            copy::fence_global();
+        }
+        // A block alone is a cluster of one.
+        "fence.proxy.async.shared::cta" | "fence.proxy.async.shared::cluster" => {
+            copy::fence_shared();
+        }
         "fence.proxy.async.global" => copy::fence_global(),
         "fence.mbarrier_init.release.cluster" => barrier::fence_init(),
         _ => return None,

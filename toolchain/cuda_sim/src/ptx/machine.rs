@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A lane that executes PTX: its accesses are those of the block's memories, with all their checks.
 
-use super::instructions;
+use super::{instructions, wgmma};
 use crate::block::Block;
 use crate::clock::{Agent, Clock, forget};
 use crate::config::LANES;
@@ -205,6 +205,32 @@ impl Machine for Lane<'_> {
             Some(results) => Ok(results),
             None => Err(self.unknown(opcode)),
         }
+    }
+
+    fn product(
+        &mut self,
+        opcode: &str,
+        sums: &[u64],
+        operands: &[Vec<u64>],
+        is_ordered: bool,
+    ) -> Result<Vec<u64>, LaneEnded> {
+        match wgmma::multiply(opcode, sums, operands, is_ordered) {
+            Some(names) => Ok(names),
+            None => Err(self.unknown(opcode)),
+        }
+    }
+
+    fn settle(&mut self, sums: &mut [u64]) {
+        wgmma::settle(sums);
+    }
+
+    fn has_ended(&mut self, sum: u64) -> bool {
+        wgmma::has_ended(sum)
+    }
+
+    fn used_too_early(&mut self, sum: u64, is_write: bool) -> LaneEnded {
+        wgmma::used_too_early(sum, is_write);
+        LaneEnded
     }
 
     fn print(&mut self, text: &str) {

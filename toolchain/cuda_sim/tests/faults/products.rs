@@ -255,6 +255,22 @@ fn sums_that_are_changed_while_they_are_under_way() {
 }
 
 #[test]
+fn sums_that_two_products_add_to() {
+    let line = line!() + 8;
+    let kernel = || {
+        operands_for_products();
+        let mut sums = [0.0; 4];
+        wgmma::fence();
+        multiply(&mut sums);
+        let mut copy = sums;
+        multiply(&mut sums);
+        multiply(&mut copy);
+    };
+    let expected = |fault: &ProductFault| matches!(fault, ProductFault::Changed { .. });
+    assert_fault(&mut Memory::new(), line, kernel, is(expected));
+}
+
+#[test]
 fn operands_that_are_overwritten_while_a_product_reads_them() {
     let line = line!() + 7;
     let kernel = || {

@@ -3,6 +3,9 @@
 //! memory and from registers, each swizzle. Operands are put where the ISA's text has them, by formulas of
 //! their own.
 
+mod ptx;
+mod ptx_faults;
+
 use cuda_mma::warpgroup::{self, Descriptor, LANES, M, Swizzle, WarpgroupFactor, WarpgroupMma};
 use cuda_sim::wgmma::{self, OperandA};
 use cuda_sim::{Chip, LaunchConfig, Memory, OnChip as _, copy, global, launch, shared, thread};
