@@ -4,6 +4,7 @@
 
 use crate::program::Program;
 use crate::shared::{Copy, Shared, aligned};
+use crate::thread::ThreadMemory;
 
 /// Arrays lie so far apart.
 const DISTANCE: u64 = 1 << 40;
@@ -21,6 +22,8 @@ pub struct Memory {
     stored: Vec<Option<Vec<u64>>>,
     /// Shared memory of the block that runs.
     pub(crate) shared: Shared,
+    /// Memory of threads that have ended.
+    pub(crate) spare: Vec<ThreadMemory>,
 }
 
 impl Memory {

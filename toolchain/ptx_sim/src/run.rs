@@ -22,7 +22,11 @@ impl Program {
         [block, threads]: [u32; 2],
     ) -> Result<(), Fault> {
         let parameters: Vec<u8> = parameters.iter().flat_map(|it| it.to_le_bytes()).collect();
-        let start = |own| (own, Thread::strict(&self.module, 0, &parameters), Vec::new());
+        let mut spare = std::mem::take(&mut memory.spare);
+        let start = |own| {
+            let thread = spare.pop().unwrap_or_default();
+            (own, Thread::strict(thread, &self.module, &parameters), Vec::new())
+        };
         let mut threads: Vec<(u32, Thread<'_>, Vec<Copy>)> = (0..threads).map(start).collect();
         loop {
             memory.shared.barrier();
@@ -38,6 +42,7 @@ impl Program {
                 }
             }
             if ended.len() == threads.len() {
+                memory.spare = threads.into_iter().map(|(_, it, _)| it.into_memory()).collect();
                 return Ok(());
             }
             if let Some(&thread) = ended.first() {

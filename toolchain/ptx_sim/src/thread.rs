@@ -36,6 +36,14 @@ struct Frame<'a> {
     result: Option<Slot>,
 }
 
+/// The memory of a thread that has ended. A kernel may have thousands of registers before an assembler joins them, and blocks have
+/// hundreds of threads, so that blocks take over that of those before them.
+#[derive(Clone, Default)]
+pub struct ThreadMemory {
+    registers: Vec<u64>,
+    written: Vec<bool>,
+}
+
 /// The execution of a kernel by one thread.
 pub struct Thread<'a> {
     module: &'a Module,
@@ -59,6 +67,11 @@ pub struct Thread<'a> {
 impl<'a> Thread<'a> {
     /// One at the start of a kernel with these parameters, as [`Module::parameters`] has them.
     pub fn new(module: &'a Module, kernel: usize, parameters: &[u8]) -> Self {
+        let registers = vec![0; module.functions[kernel].registers];
+        Self::with(registers, module, kernel, parameters)
+    }
+
+    fn with(registers: Vec<u64>, module: &'a Module, kernel: usize, parameters: &[u8]) -> Self {
         let function = &module.functions[kernel];
         let mut all = parameters.to_vec();
         all.resize(function.parameter_bytes.max(all.len()), 0);
@@ -68,7 +81,7 @@ impl<'a> Thread<'a> {
             module,
             frames: vec![frame],
             first: 0,
-            registers: vec![0; function.registers],
+            registers,
             parameters: all,
             local: vec![0; function.local_bytes],
             carry: false,
@@ -79,11 +92,21 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// As [`Self::new`], and reports the first read of a register that nothing has written. What a compiler made may have
-    /// such reads, of values that do not matter.
-    pub fn strict(module: &'a Module, kernel: usize, parameters: &[u8]) -> Self {
-        let written = Some(vec![false; module.functions[kernel].registers]);
-        Self { written, ..Self::new(module, kernel, parameters) }
+    /// As [`Self::new`], in the memory of a thread that has ended, and reports the first read of a register that nothing has
+    /// written. What a compiler made may have such reads, of values that do not matter.
+    pub fn strict(memory: ThreadMemory, module: &'a Module, parameters: &[u8]) -> Self {
+        let ThreadMemory { mut registers, mut written } = memory;
+        let count = module.functions[0].registers;
+        // Nobody reads what was left in them.
+        registers.resize(count, 0);
+        written.clear();
+        written.resize(count, false);
+        Self { written: Some(written), ..Self::with(registers, module, 0, parameters) }
+    }
+
+    /// What another thread may use.
+    pub fn into_memory(self) -> ThreadMemory {
+        ThreadMemory { registers: self.registers, written: self.written.unwrap_or_default() }
     }
 
     /// The instruction that was executed last, as it is written.
