@@ -18,6 +18,8 @@ pub struct Region {
     pub but_at: [BTreeSet<i64>; 3],
 }
 
+/// Indices of an axis that are told, at most: of more too many rows would be cut into pieces.
+const MOST: usize = 16;
 /// All indices of an axis.
 const ALL: Range<i64> = i64::MIN..i64::MAX;
 
@@ -39,6 +41,67 @@ pub struct Inside {
     pub zeros: Vec<Array>,
     /// The region.
     pub region: Region,
+}
+
+/// Sets of axes: axis a has the bit 1 << a.
+pub const SETS: usize = 8;
+
+/// The programs of a stage by the set of axes along which a point lies within the region. That of no axis is the stage's own.
+pub struct InnerPrograms {
+    /// Where most points are.
+    pub region: Region,
+    /// Of the other sets of axes along which there are points outside of the region.
+    pub of_set: [Option<Inside>; SETS],
+}
+
+impl InnerPrograms {
+    /// Of a stage. None if all points have one program, or it takes hardly less elsewhere. Work fields that the stage leaves at 0 are added
+    /// to what vanishes.
+    pub fn new(program: &Program, vanishing: &mut Vec<Vanishing>) -> Option<Self> {
+        let Inside { program: most, region, writes, .. } = program.inside([true; 3], vanishing)?;
+        let bounded = region.bounded();
+        let axes = |set: usize| [0, 1, 2].map(|axis| set >> axis & 1 == 1 || !bounded[axis]);
+        for axis in (0..3).filter(|axis| bounded[*axis]) {
+            let alone = program.inside(axes(1 << axis), vanishing);
+            if let Some(Inside { zeros, region, .. }) = alone {
+                let Range { start: from, end: to } = region.ranges[axis].clone();
+                let zeros = zeros.iter().filter(|_| region.but_at[axis].is_empty());
+                vanishing.extend(zeros.map(|array| Vanishing { array: *array, axis, from, to }));
+            }
+        }
+        let size = |program: &Program, writes: usize| program.operations.len() + writes;
+        if size(&most, writes.len()) * 4 > size(program, program.writes.len()) * 3
+            || region.but_at.iter().any(|at| at.len() > MOST)
+        {
+            return None;
+        }
+        let of_set = std::array::from_fn(|set| {
+            let is_one = set > 0 && (0..3).all(|axis| set >> axis & 1 == 0 || bounded[axis]);
+            is_one.then(|| program.inside(axes(set), vanishing)).flatten()
+        });
+        Some(Self { region, of_set })
+    }
+
+    /// What part of the points of a grid has each set of axes.
+    #[must_use]
+    pub fn shares(&self, extents: [usize; 3]) -> [f64; SETS] {
+        let bounded = self.region.bounded();
+        let within = [0, 1, 2].map(|axis| {
+            let Range { start, end } = self.region.ranges[axis];
+            let [start, end] = [start, end].map(|at| at.clamp(0, extents[axis] as i64));
+            let left_out = self.region.but_at[axis].range(start..end.max(start)).count() as f64;
+            ((end - start).max(0) as f64 - left_out) / extents[axis] as f64
+        });
+        std::array::from_fn(|set| {
+            let of_axis = |axis: usize| match (set >> axis & 1, bounded[axis]) {
+                (1, true) => within[axis],
+                (1, false) => 0.0,
+                (_, true) => 1.0 - within[axis],
+                (_, false) => 1.0,
+            };
+            (0..3).map(of_axis).product()
+        })
+    }
 }
 
 /// What is known of a result.

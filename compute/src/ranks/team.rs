@@ -116,7 +116,26 @@ impl<S: Session + ?Sized> Team<S> {
     }
 
     fn tell(&self, rank: usize, command: &Command) -> Result<(), Error> {
-        tell(&*self.post, rank, self.number, command)
+        self.noted(rank, tell(&*self.post, rank, self.number, command))
+    }
+
+    /// Sends a rank values that go with a command.
+    fn send(&self, rank: usize, values: Vec<u8>) -> Result<(), Error> {
+        self.noted(rank, self.post.send(rank, MessageKind::Values, values))
+    }
+
+    /// Values that a rank sends with its answer.
+    fn receive(&self, rank: usize) -> Result<Vec<u8>, Error> {
+        self.noted(rank, self.post.receive(rank, MessageKind::Values))
+    }
+
+    /// Notes what a rank failed with while others were asked, whose answers nobody reads any more: then nothing else is asked.
+    fn noted<V>(&self, rank: usize, result: Result<V, Error>) -> Result<V, Error> {
+        result.inspect_err(|error| {
+            let failure = RankFailure::new(rank, "", error);
+            send_failure(&*self.post, &failure);
+            let _ = self.post.failure().set(failure);
+        })
     }
 
     /// Has every rank do the same, rank 0 among them, and returns the other ranks' answers.
@@ -202,16 +221,13 @@ impl<S: Session + ?Sized> Team<S> {
                     let own = self.member.session.read(array, state, local);
                     own.map(|values| to_bytes(&values))
                 } else {
-                    match self.reply(rank)? {
-                        Reply::Failed(failure) => Err(failure.into()),
-                        _ => self.post.receive(rank, MessageKind::Values),
+                    match self.reply(rank) {
+                        Ok(Reply::Failed(failure)) => Err(failure.into()),
+                        Ok(_) => self.receive(rank),
+                        Err(error) => Err(error),
                     }
                 };
-                let values = values.inspect_err(|error| {
-                    let failure = RankFailure::new(rank, "", error);
-                    send_failure(&*self.post, &failure);
-                    let _ = self.post.failure().set(failure);
-                })?;
+                let values = self.noted(rank, values)?;
                 put(&mut result, region, &values, piece, bytes);
             }
             results.push(from_bytes(&result, dtype));
@@ -234,7 +250,7 @@ impl<S: Session + ?Sized> Team<S> {
         })?;
         let mut parts = vec![own];
         for rank in 1..self.post.ranks() {
-            let bytes = self.post.receive(rank, MessageKind::Values)?;
+            let bytes = self.receive(rank)?;
             parts.push(bytemuck::pod_collect_to_vec(&bytes));
         }
         Ok(parts)
@@ -248,7 +264,7 @@ impl<S: Session + ?Sized> Team<S> {
         self.alive()?;
         for part in &self.parts[1..] {
             self.tell(part.rank, &Command::Put(array))?;
-            self.post.send(part.rank, MessageKind::Values, held(values, part))?;
+            self.send(part.rank, held(values, part))?;
         }
         let own = self.member.put(array, &held(values, &self.parts[0]));
         self.replies(own.err()).map(drop)
@@ -371,7 +387,7 @@ impl<S: Session + ?Sized> Session for Team<S> {
         self.jump_errors = 0.0;
         for part in &self.parts[1..] {
             self.tell(part.rank, &Command::Load)?;
-            self.post.send(part.rank, MessageKind::Values, held(input, part))?;
+            self.send(part.rank, held(input, part))?;
         }
         let own = self.member.load(&held(input, &self.parts[0]));
         self.replies(own.err()).map(drop)

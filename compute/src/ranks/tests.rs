@@ -2,6 +2,7 @@
 //! Ranks as threads: whatever is cut, wherever, the result has the bits of one rank.
 
 mod jumps;
+mod lost;
 mod parts_in_files;
 mod streams;
 

@@ -25,10 +25,15 @@ impl ReversePlan {
             (states > 0).then_some(states.min(steps.div_ceil(unit)))
         };
         let plans = (1..steps).map_while(|unit| Some(Self { unit, states: states(unit)? }));
-        plans.min_by_key(|plan| {
-            let units = steps.div_ceil(plan.unit) as u128;
-            plan.steps_again(steps) + units * Self::OF_A_UNIT
-        })
+        plans.min_by_key(|plan| plan.cost(steps))
+    }
+
+    /// What it takes besides going over so many steps once and back, in steps: those that are taken again, and what begins units.
+    #[must_use]
+    pub fn cost(&self, steps: usize) -> u128 {
+        let units = steps.div_ceil(self.unit) as u128;
+        let again = if self.states == 0 { 0 } else { self.steps_again(steps) };
+        again + units * Self::OF_A_UNIT
     }
 
     /// What it takes to begin a unit, in steps: the state that it begins with is taken, and steps that are taken together end with it.

@@ -9,14 +9,9 @@ use super::compiled::Compiled;
 use super::real::Real;
 use crate::checked::System;
 use crate::expression::Array;
-use crate::inside::Inside;
+use crate::inside::{InnerPrograms, Inside, SETS};
 use crate::program::{Offset, Program};
 use crate::vanishing::Vanishing;
-
-/// Indices of an axis that are told, at most: of more too many rows would be cut into pieces.
-const MOST: usize = 16;
-/// Sets of axes.
-pub const SETS: usize = 8;
 
 /// The programs of a stage by the set of axes along which a point lies within the region: axis a has the bit 1 << a. That of no axis is the
 /// stage's own.
@@ -48,27 +43,10 @@ impl<R: Real> Inner<R> {
         place: impl Fn(Array, Offset) -> isize,
         vanishing: &mut Vec<Vanishing>,
     ) -> Option<Self> {
-        let Inside { program: most, region, writes, .. } = program.inside([true; 3], vanishing)?;
+        let InnerPrograms { region, of_set } = InnerPrograms::new(program, vanishing)?;
         let bounded = region.bounded();
-        let axes = |set: usize| [0, 1, 2].map(|axis| set >> axis & 1 == 1 || !bounded[axis]);
-        for axis in (0..3).filter(|axis| bounded[*axis]) {
-            let alone = program.inside(axes(1 << axis), vanishing);
-            if let Some(Inside { zeros, region, .. }) = alone {
-                let Range { start: from, end: to } = region.ranges[axis].clone();
-                let zeros = zeros.iter().filter(|_| region.but_at[axis].is_empty());
-                vanishing.extend(zeros.map(|array| Vanishing { array: *array, axis, from, to }));
-            }
-        }
-        let size = |program: &Program, writes: usize| program.operations.len() + writes;
-        if size(&most, writes.len()) * 4 > size(program, program.writes.len()) * 3
-            || region.but_at.iter().any(|at| at.len() > MOST)
-        {
-            return None;
-        }
-        let programs = std::array::from_fn(|set| {
-            let is_one = set > 0 && (0..3).all(|axis| set >> axis & 1 == 0 || bounded[axis]);
-            let Inside { program: inside, writes, .. } =
-                is_one.then(|| program.inside(axes(set), vanishing)).flatten()?;
+        let programs = of_set.map(|inside| {
+            let Inside { program: inside, writes, .. } = inside?;
             let code = Code::within([&inside, program], &own, &place);
             let compiled = Compiled::new(&code, (system, writes.len()), streams);
             Some(InnerProgram { code, compiled, writes })

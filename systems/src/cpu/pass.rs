@@ -32,13 +32,13 @@ use shared_rows::{Read, SharedRows, Write};
 use x86_writer::{InputRows, OutputRows};
 
 use super::code::Reads;
-use super::inner::SETS;
 use super::real::Real;
 use super::run::{self, PointRow};
 use super::stored::StoredType;
 use super::watch::Watch;
 use super::{Arrays, Cpu, FEW_ROWS, SEGMENT, Stage};
 use crate::expression::Array;
+use crate::inside::SETS;
 use problem::values::Element;
 
 /// Rows that a step takes before the next one, where a chunk takes several, at least: of short rows it takes more, as each band takes some

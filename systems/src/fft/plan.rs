@@ -8,7 +8,8 @@ use super::Parts;
 use super::torus::Group;
 use crate::checked::System;
 use crate::cpu;
-use crate::program::Operation;
+use crate::inside::{InnerPrograms, Inside};
+use crate::program::{Operation, Program};
 use crate::speeds::CORE;
 use compute::engine::fft::length;
 use problem::noise::ROUNDS;
@@ -30,22 +31,51 @@ pub fn seconds(system: &System, parts: &Parts, steps: usize) -> f64 {
 /// About how many seconds so many steps take, one after the other, on the CPU.
 #[must_use]
 pub fn stepped(system: &System, steps: usize) -> f64 {
+    let fields = system.fields.len();
+    let one = of_a_point(system, &system.program, fields) * share_that_is_computed(system);
+    let one = system.shape.points() as f64 * one * 1e-9;
+    let solves = system.solves().filter_map(|(_, solve, _)| solve.axes().ok());
+    let solves = solves.map(|axes| length::of_transforms(axes.map(|axis| axis.length)));
+    steps as f64 * (one + solves.sum::<f64>()) / cores(system)
+}
+
+/// About how many nanoseconds a point takes whose equations are such a program, of so many results.
+fn of_a_point(system: &System, program: &Program, results: usize) -> f64 {
     let speeds = &CORE.step;
     let of_operation = |of: &Operation| match of {
         Operation::Sum(_, taps) => speeds.neighbour_ns * taps.len() as f64,
         Operation::Call(..) => speeds.operation_ns,
         Operation::Noise(..) => f64::from(ROUNDS) * speeds.operation_ns,
     };
-    let one: f64 = system.program.operations.iter().map(of_operation).sum();
+    let one: f64 = program.operations.iter().map(of_operation).sum();
     // Steps that are taken together move what one would.
-    let arrays = system.program.arrays().len() + system.fields.len();
+    let arrays = program.arrays().len() + results;
     let together = cpu::depth(system).unwrap_or(1) as f64;
     let moved = speeds.byte_ns * (arrays * system.dtype.bytes()) as f64 / together;
-    let one = one + speeds.field_ns * system.fields.len() as f64 + moved;
-    let one = system.shape.points() as f64 * one * 1e-9;
-    let solves = system.solves().filter_map(|(_, solve, _)| solve.axes().ok());
-    let solves = solves.map(|axes| length::of_transforms(axes.map(|axis| axis.length)));
-    steps as f64 * (one + solves.sum::<f64>()) / cores(system)
+    one + speeds.field_ns * results as f64 + moved
+}
+
+/// What part of the time that all points would take takes what is computed: less than all where layers lie along sides, or where sides of
+/// adjoints are told by their indices.
+fn share_that_is_computed(system: &System) -> f64 {
+    let (mut all, mut computed) = (0.0, 0.0);
+    let mut vanishing = system.vanishing.clone();
+    for stage in &system.stages {
+        let whole = of_a_point(system, stage, stage.writes.len());
+        all += whole;
+        computed += match InnerPrograms::new(stage, &mut vanishing) {
+            None => whole,
+            Some(inner) => {
+                let shares = inner.shares(system.shape.extents());
+                let of_set = shares.iter().zip(&inner.of_set).map(|(share, inside)| {
+                    let own = |it: &Inside| of_a_point(system, &it.program, it.writes.len());
+                    share * inside.as_ref().map_or(whole, own)
+                });
+                of_set.sum()
+            }
+        };
+    }
+    if all > 0.0 { computed / all } else { 1.0 }
 }
 
 /// Rows are what cores share.

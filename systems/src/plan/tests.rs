@@ -144,3 +144,22 @@ fn looks_on_the_way_choose_how_many_steps_a_launch_takes() {
     assert!(alone > 5 && 10 % alone > 0, "{alone}");
     assert!(with_looks > 1 && 10 % with_looks == 0, "{with_looks}");
 }
+
+/// Layers along sides take time where they are: a step takes less the thinner they are, and no less than without any.
+#[test]
+fn layers_are_predicted_where_they_lie() {
+    let seconds = |width: usize| {
+        let wave = "2*p - prev(p) + (0.3*c)^2*laplace(p)";
+        let mut wave = Description::new(&[300, 300])
+            .coefficient("c", "1")
+            .derivative("laplace", "laplace", 4)
+            .field(crate::FieldText::new("p", 0.0, wave));
+        if width > 0 {
+            wave = wave.pml(width, 1);
+        }
+        crate::fft::stepped(&System::new(&wave, Path::new("")).unwrap(), 1)
+    };
+    let [none, thin, thick] = [0, 20, 120].map(seconds);
+    println!("{none:.2e}, {thin:.2e} and {thick:.2e} s");
+    assert!(none <= thin && thin < 0.6 * thick);
+}

@@ -263,9 +263,11 @@ impl Builder {
     pub fn build(self) -> Result<Simulation, Error> {
         match self.of {
             BuilderKind::Sum(_, Some(refused)) => Err(refused),
-            BuilderKind::Sum(builder, None) => {
-                Ok(Simulation { form: Form::Sum(Box::new(builder.build()?)), choices: None })
-            }
+            BuilderKind::Sum(builder, None) => Ok(Simulation {
+                form: Form::Sum(Box::new(builder.build()?)),
+                choices: None,
+                tapes: None,
+            }),
             BuilderKind::System(of) => of.build(),
         }
     }
@@ -301,7 +303,7 @@ impl SystemChoices {
                 choices.left(left, is_changed)?
             }
         };
-        Ok(Simulation { form, choices: Some(Box::new(choices)) })
+        Ok(Simulation { form, choices: Some(Box::new(choices)), tapes: None })
     }
 }
 

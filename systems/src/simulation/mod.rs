@@ -42,6 +42,7 @@ mod shots;
 mod state;
 
 use builder::Choices;
+use gradient::KeptTapes;
 
 pub use builder::Builder;
 pub use equations::{ComputeOptions, SystemSimulation, SystemState};
@@ -56,6 +57,8 @@ pub struct Simulation {
     form: Form,
     /// What was asked for of a system.
     choices: Option<Box<Choices>>,
+    /// Memory of the gradient that was taken last, for the next one.
+    tapes: Option<Box<KeptTapes>>,
 }
 
 /// What takes the steps.

@@ -208,6 +208,8 @@ impl Simulation {
             state.rows_of = system.rows_of(every);
         }
         state.clock = state.clock.filter(|_| system.varies_steps());
+        // What lies around kept values may be made of constants.
+        self.tapes = None;
         let before = self.choices.clone();
         if let Some(choices) = &mut self.choices {
             choices.system = system;

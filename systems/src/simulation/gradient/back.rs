@@ -12,7 +12,9 @@ use crate::checked::System;
 use crate::expression::Array;
 use crate::simulation::equations::{StepRecords, SystemSimulation};
 use crate::simulation::{Form, GradientBy, Simulation, SystemState};
-use crate::tape::{Lay, Tape, TapeAction, TapeMemory, TapeTransfer, TapedSession, check_rounded};
+use crate::tape::{
+    Lay, Tape, TapeAction, TapeMemory, TapeStorage, TapeTransfer, TapedSession, check_rounded,
+};
 use problem::memory::{self, Bytes};
 use problem::observe::ArrayName;
 use problem::{Clock, Dtype, Error, Grid, with_values};
@@ -31,8 +33,29 @@ struct State {
     place: usize,
 }
 
+/// What tapes are made for: a gradient that is asked for in the same way has the same plan, and tapes of the same form.
+#[derive(PartialEq)]
+struct TapeKey {
+    by: GradientBy,
+    share: Option<Bytes>,
+    steps: usize,
+    given: Vec<ForwardField>,
+    lag: usize,
+}
+
+/// Tapes in this machine's memory, which stay for the next gradient of a simulation: the system would clear the pages of new ones.
+pub struct KeptTapes {
+    key: TapeKey,
+    plan: ReversePlan,
+    values: Tape,
+    states: Tape,
+}
+
 /// The way back over some steps.
 pub struct ReversePath {
+    key: TapeKey,
+    /// Whether its tapes may stay.
+    stays: bool,
     /// What the adjoint reads.
     given: Vec<ForwardField>,
     /// The forward fields that this is of, each once.
@@ -69,6 +92,11 @@ impl ReversePath {
         let lag = given.iter().map(|given| (-given.when).max(0) as usize).max().unwrap_or(0);
         // The step that completes reads all of them a step earlier.
         let lag = lag + usize::from(*completes);
+        let key = TapeKey { by: by.clone(), share, steps, given: given.clone(), lag };
+        // Others are given back before more is taken.
+        if let Some(kept) = of.tapes.take().filter(|kept| kept.key == key) {
+            return Ok(Self::with(fields, *kept, true));
+        }
         let system = of.system().expect("gradients are of systems").clone();
         let dtype = system.dtype().stored();
         let rounded = checked_rounding(by.rounded, dtype)?;
@@ -124,22 +152,35 @@ impl ReversePath {
             (room(values, times as u128 * of_step)?, room(states, count as u128 * one)?);
         let values = Tape::new(values, (points, rounded), (times, fields.len()));
         let states = Tape::new(states, (points, dtype), (count, system.arrays()));
-        let free = (0..plan.states).rev().collect();
-        let (given, kept) = (given.to_vec(), Vec::new());
-        let values = Some(values);
-        Ok(Self {
-            given,
+        let stays = place == TapeStorage::Memory;
+        Ok(Self::with(fields, KeptTapes { key, plan, values, states }, stays))
+    }
+
+    /// One with these tapes of these fields.
+    fn with(fields: Vec<String>, tapes: KeptTapes, stays: bool) -> Self {
+        let KeptTapes { key, plan, values, states } = tapes;
+        Self {
+            given: key.given.clone(),
             fields,
-            lag,
+            lag: key.lag,
             plan,
-            steps,
-            values,
+            steps: key.steps,
+            values: Some(values),
             states,
-            kept,
-            free,
+            kept: Vec::new(),
+            free: (0..plan.states).rev().collect(),
             end: None,
             steps_again: 0,
-        })
+            key,
+            stays,
+        }
+    }
+
+    /// Its tapes, if they are to stay for the next gradient.
+    pub fn leave(self) -> Option<Box<KeptTapes>> {
+        let Self { key, plan, values, states, .. } = self;
+        let values = values.filter(|_| self.stays)?;
+        Some(Box::new(KeptTapes { key, plan, values, states }))
     }
 
     /// Which of the values are given.

@@ -19,10 +19,11 @@ mod place;
 mod shots;
 
 pub use crate::tape::TapeStorage;
+pub use back::KeptTapes;
 pub use shots::ShotGradients;
 
 /// By what is differentiated, and with how much memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GradientBy {
     /// Coefficients, by name.
     pub coefficients: Vec<String>,
@@ -231,6 +232,7 @@ impl Simulation {
                 route.steps_again
             }
         };
+        self.tapes = route.and_then(ReversePath::leave);
         found(&adjoint, &mut back, (steps, steps_again), &unnoted)
     }
 }

@@ -8,6 +8,7 @@ use std::thread;
 
 use super::{Cotangents, Gradient, GradientBy, TapeStorage};
 use crate::adjoint::refused;
+use crate::adjoint::schedule::ReversePlan;
 use crate::checked::System;
 use crate::parts::Start;
 use crate::simulation::{Form, Simulation, SystemState};
@@ -59,8 +60,8 @@ impl Simulation {
     ///
     /// Shots of a grid that is small for the caches are computed at the same time, each by one core. Those of a grid that is small for a GPU
     /// have a stream and a thread each. `misfit` may be asked by several threads, of shots in any order. The sum has the same bits all the
-    /// same. They share the memory that kept states may take, and so many are computed at the same time as leave each a
-    /// state at least.
+    /// same. They share the memory that kept states may take, and so many are computed at the same time as take the least
+    /// time so: each of more has fewer states, and takes more steps again.
     ///
     /// # Errors
     /// As both of these; there are no shots. Then it is as it was before the first shot.
@@ -83,7 +84,7 @@ impl Simulation {
                 Some(asked.unwrap_or(Bytes(free / 4)))
             }
         };
-        let (side_by_side, engine) = self.side_by_side(shots.len(), by, together)?;
+        let (side_by_side, engine) = self.side_by_side((shots.len(), steps), by, together)?;
         let share = together.filter(|_| side_by_side > 1);
         let share = share.map(|all| Bytes(all.0 / side_by_side as u64));
         let task = Task { begin: &begin, shots, steps, by, share, misfit: &misfit };
@@ -133,11 +134,10 @@ impl Simulation {
 
     /// How many shots are computed at the same time, and by which engine. By one core each, if the arrays of all of them are in the
     /// caches, so that a core waits neither for memory nor for other cores. On a GPU by a stream each, if together they have no more points
-    /// than it computes at once. As many as leave each a state of the memory that they have together, of which the steps can be taken again.
-    /// Among ranks one.
+    /// than it computes at once. Of these as many as [`at_once`] says. Among ranks one.
     fn side_by_side(
         &mut self,
-        shots: usize,
+        (shots, steps): (usize, usize),
         by: &GradientBy,
         together: Option<Bytes>,
     ) -> Result<(usize, EngineRequest), Error> {
@@ -153,7 +153,6 @@ impl Simulation {
             && !system.fields.iter().any(|own| is_given(&own.start));
         let bytes = system.arrays() * system.shape().points() * system.dtype().bytes();
         let bytes = (bytes as u64).max(1);
-        let kept = together.map_or(u64::MAX, |all| all.0 / bytes);
         let Form::Equations(own) = &mut self.form else { return Ok(one) };
         let (asked, free) = (choices.asked.engine, own.room().free_room()?);
         let (engine, fit) = match (own.room().engine(), asked, free) {
@@ -171,9 +170,26 @@ impl Simulation {
             ("emulate", EngineRequest::Emulate, _) => (EngineRequest::Emulate, STREAMS as u64),
             _ => return Ok(one),
         };
-        let most = fit.min(kept).min(shots as u64);
-        Ok(if is_plain { (cores.min(most as usize), engine) } else { one })
+        let most = cores.min(fit.min(shots as u64) as usize);
+        let count = match together {
+            Some(all) => at_once(most, (shots, steps), (bytes.into(), all.0.into())),
+            None => most,
+        };
+        Ok(if is_plain { (count, engine) } else { one })
     }
+}
+
+/// How many of so many shots are computed at the same time, at most so many, if they share the memory for states of so many bytes, of which
+/// the steps between are taken again: those that take the least time; one if more have not a state each.
+fn at_once(most: usize, (shots, steps): (usize, usize), (state, together): (u128, u128)) -> usize {
+    /// What a step and the way back over it take, in steps.
+    const BACK_AND_FORTH: u128 = 4;
+    let time = |count: usize| {
+        let plan = ReversePlan::within((steps, 0), (state, state), together / count as u128)?;
+        let of_a_shot = BACK_AND_FORTH * steps as u128 + plan.cost(steps);
+        Some((shots.div_ceil(count) as u128 * of_a_shot, count))
+    };
+    (1..=most).filter_map(time).min().map_or(1, |(_, count)| count)
 }
 
 /// Points that a GPU computes at once, about: a launch of fewer leaves a part of it idle.
@@ -310,4 +326,18 @@ fn added(a: &Grid, b: &Grid) -> Grid {
     let sums = (0..a.shape.points()).map(|at| a.get(at) + b.get(at)).collect();
     let sum = problem::Values::F64(sums).cast(a.dtype());
     Grid { shape: a.shape, values: sum }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_once;
+
+    #[test]
+    fn shots_at_the_same_time_have_enough_states_each() {
+        let of = |states: u128| at_once(8, (16, 1000), (100, 100 * states));
+        // Eight of a state each would take 499,500 of 1,000 steps again.
+        assert_eq!([0, 8, 30, 60, 100, 8800].map(of), [1, 1, 3, 6, 8, 8]);
+        // One after the other while the others have nothing to do is no gain.
+        assert_eq!(at_once(8, (3, 10), (1, 1 << 20)), 3);
+    }
 }
