@@ -5,8 +5,6 @@
 //! Values of f16 and bf16 are computed with as f32: rows that a band reads are widened for it ([`window`]). Where a side has
 //! a slope, they are kept as f32 that these types hold, for what lies beyond such a side is a sum that is not rounded to them.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,35 +12,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use fearless_simd::Level;
 use half::{bf16, f16};
 use num_complex::Complex64;
-use rayon::prelude::*;
 use x86_writer::RowFunction;
 
-use self::code::{Code, Reads};
-use self::compiled::Compiled;
-use self::inner::Inner;
+use self::arrays::{Arrays, Layouts, fill, halo, layout, layout_of, lines};
 use self::pass::{Pass, StepNumbers, WideBuffers};
 use self::session::OnCpu;
-use self::solve::StageSolve;
+use self::stage::Stage;
 use self::stored::StoredType;
+pub use self::together::depth;
+use self::together::{band, check_together, own};
 use self::watch::Watch;
-use self::window::Windows;
 use super::budget;
 use super::checked::System;
 use super::evaluate::{self, Evaluator, NoArrays, PlainF64};
 use super::expression::Array;
 use super::parts::Field;
-use super::program::{Offset, Program};
 use super::reduced;
 use super::session::StepSession;
 use super::start::StartValues;
-use super::vanishing::Vanishing;
 use compute::engine::cpu::caches;
 use compute::engine::cpu::halo::Halo;
-use compute::engine::cpu::padded::{self, Padded, PaddedLayout};
+use compute::engine::cpu::padded::{self, Padded};
 use compute::ranks::Gather;
 use problem::values::Element;
-use problem::{Boundary, Depth, Dtype, Error, Grid, Shape, Values, with_values};
+use problem::{Dtype, Error, Grid, Shape};
 
+mod arrays;
 mod block;
 mod chains;
 mod code;
@@ -55,8 +50,10 @@ mod real;
 mod run;
 mod session;
 mod solve;
+mod stage;
 mod step;
 mod stored;
+mod together;
 mod watch;
 mod window;
 
@@ -67,25 +64,12 @@ mod tests;
 const SEGMENT: usize = 4096;
 /// Rows for each thread below which they share rows.
 const FEW_ROWS: usize = 2;
-/// Rows of a band: fewer would read too much of what lies around them, more leave threads without work.
-const FEWEST: usize = 4;
-/// The most.
-const MOST: usize = 32;
 /// Bytes that stay in the cache of a core.
 const STAY: usize = 1 << 19;
-/// Bytes that stages go through while steps are taken together: Yee's grid of 1024 x 1024 in f64 takes 1.1 ms a step with eight steps
-/// of 576 KiB and 2.2 ms with one, Burgers' equation of 512 x 512 by four stages 3.4 ms with two steps of 1.3 MiB and 4.0 ms with four.
-const AT_HAND: usize = 1 << 20;
-/// Bytes that a band of several steps goes through, and its rows, at most. Each band takes some time before it computes, which counts where
-/// rows are short.
-const BAND_BYTES: usize = 1 << 18;
-const BAND_ROWS: usize = 32;
 /// Lines of the cache by which each array is staggered against the one before it, and in how many there are again the first
 /// ones: those of a page.
 const STAGGER: usize = 3;
 const LINES: usize = 64;
-/// Steps of a plane that are taken together.
-const DEPTH: usize = 8;
 /// Operations of a step below which threads would take longer to start than to compute.
 const SERIAL: usize = 1 << 15;
 
@@ -149,94 +133,6 @@ fn points(shape: Shape, reach: [usize; 3]) -> u128 {
     padded::points(shape, reach) + rows * RowFunction::<f32>::behind() as u128 + staggered as u128
 }
 
-/// The arrays of a system.
-struct Arrays<T> {
-    /// Of each field its levels, the present one first; the last one is to take the next values: it is one more than
-    /// equations read, or they are written over the oldest ones.
-    fields: Vec<Vec<Padded<T>>>,
-    coefficients: Vec<Padded<T>>,
-    works: Vec<Padded<T>>,
-}
-
-impl<T> Default for Arrays<T> {
-    fn default() -> Self {
-        Self { fields: Vec::new(), coefficients: Vec::new(), works: Vec::new() }
-    }
-}
-
-impl<T> Arrays<T> {
-    /// The array that a stage or somebody else reads.
-    fn get(&self, array: Array) -> &Padded<T> {
-        match array {
-            Array::Field { field, level } => &self.fields[field][level],
-            Array::Coefficient(coefficient) => &self.coefficients[coefficient],
-            // Between steps what it was in the last one.
-            Array::Work(work) => &self.works[work],
-            Array::New(_) => {
-                unreachable!("the new values of a field are its values after the step")
-            }
-        }
-    }
-
-    /// The array that a stage writes.
-    fn written(&mut self, array: Array) -> &mut Padded<T> {
-        match array {
-            Array::New(field) => self.fields[field].last_mut().expect("an array for the next"),
-            Array::Work(work) => &mut self.works[work],
-            _ => unreachable!("a stage writes neither levels nor coefficients"),
-        }
-    }
-}
-
-/// How arrays lie in memory.
-struct Layouts {
-    fields: Vec<PaddedLayout>,
-    coefficients: Vec<PaddedLayout>,
-    works: Vec<PaddedLayout>,
-}
-
-impl Layouts {
-    fn get(&self, array: Array) -> &PaddedLayout {
-        match array {
-            Array::Field { field, .. } | Array::New(field) => &self.fields[field],
-            Array::Coefficient(coefficient) => &self.coefficients[coefficient],
-            Array::Work(work) => &self.works[work],
-        }
-    }
-
-    /// How many values behind a point of an array another one lies.
-    fn distance(&self, array: Array, offset: Offset) -> isize {
-        let (layout, [z, y, x]) = (self.get(array), offset.map(|it| it as isize));
-        z * layout.plane() as isize + y * layout.pitch as isize + x
-    }
-
-    /// Rows of a plane that a thread computes before it takes those of the next plane: what a program reads of the planes
-    /// around them stays in its cache, of as many bytes a value.
-    fn rows_of_a_band(&self, system: &System, program: &Program, bytes: usize) -> usize {
-        let planes = |array: Array| {
-            let of_array = program.reads().filter(|(read, _)| *read == array);
-            let planes: Vec<i32> = of_array.map(|(_, [z, ..])| z).collect();
-            let ends = planes.iter().max().zip(planes.iter().min());
-            ends.map_or(0, |(last, first)| (last - first) as usize)
-        };
-        let read = program.arrays().into_iter().map(|array| (array, planes(array), 1));
-        let written = program.writes.iter().map(|array| match *array {
-            Array::New(field) if own(system, field).is_some() => (*array, 0, 1),
-            // Its lines are read, too, before they are written.
-            _ => (*array, 0, 2),
-        });
-        let arrays = read.chain(written);
-        let arrays = arrays.map(|(array, planes, others)| (self.get(array).pitch, planes, others));
-        let arrays: Vec<(usize, usize, usize)> = arrays.collect();
-        // Where each value is read for one plane only, none has to stay.
-        if arrays.iter().all(|(_, planes, _)| *planes == 0) {
-            return MOST;
-        }
-        let values = arrays.iter().map(|(pitch, planes, others)| pitch * (planes + others));
-        (STAY / (values.sum::<usize>() * bytes)).clamp(FEWEST, MOST)
-    }
-}
-
 struct Cpu<T: StoredType> {
     system: System,
     stages: Vec<Stage<T>>,
@@ -265,81 +161,6 @@ struct Cpu<T: StoredType> {
     waits: bool,
     /// What they are, if somebody has told it for the next step.
     totals: Option<Vec<f64>>,
-}
-
-/// What is computed at all points before the next stage of a step begins.
-struct Stage<T: StoredType> {
-    /// Its solve, if it is one.
-    solving: Option<StageSolve>,
-    code: Code<T::Computed>,
-    /// As machine code, where the processor takes it.
-    compiled: Option<Compiled<T::Computed>>,
-    /// What is computed away from points that conditions name, and from layers along sides.
-    inner: Option<Inner<T::Computed>>,
-    /// What is widened for a band, if values are not computed with as they lie in memory.
-    windows: Option<Windows>,
-    /// The arrays that are written.
-    writes: Vec<Array>,
-    /// Of each of them, whether it is a field whose next values are written over the oldest ones.
-    in_place: Vec<bool>,
-    /// Of each of the arrays that the code reads the values from row to row.
-    pitches: Vec<usize>,
-    /// By row (z, y): the place among what is written, x, and the place in the sources.
-    sources: BTreeMap<[usize; 2], Vec<(usize, usize, usize)>>,
-    /// Rows of a band of a single step.
-    rows: usize,
-}
-
-impl<T: StoredType> Stage<T> {
-    /// A stage of a system by its number, with these layouts of arrays; one that streams writes past the caches.
-    fn new(
-        (system, number): (&System, usize),
-        layouts: &Layouts,
-        streams: bool,
-        vanishing: &mut Vec<Vanishing>,
-    ) -> Self {
-        let program = &system.stages[number];
-        let windows = T::is_narrow().then(|| Windows::new(program, |array| *layouts.get(array)));
-        let place = |array, offset| match &windows {
-            Some(windows) => windows.distance(array, offset),
-            None => layouts.distance(array, offset),
-        };
-        let own_place = |program: &Program, array| {
-            own_field(system, array).and_then(|field| program.place_of(field))
-        };
-        let code = Code::new(program, |array| own_place(program, array), place);
-        let streams = streams && windows.is_none();
-        let compiled = Compiled::new(&code, (system, program.writes.len()), streams);
-        let inner = Inner::new(program, (system, streams), own_place, place, vanishing)
-            .filter(|inner| inner.are_compiled().all(|it| it == compiled.is_some()));
-        let pitch = |reads: &Reads| match &windows {
-            Some(windows) => windows.pitch(reads.array),
-            None => layouts.get(reads.array).pitch,
-        };
-        let mut sources = BTreeMap::<_, Vec<_>>::new();
-        for (index, source) in system.sources.iter().enumerate() {
-            if let Some(place) = program.place_of(source.field) {
-                let [z, y, x] = source.at;
-                sources.entry([z, y]).or_default().push((place, x, index));
-            }
-        }
-        let is_in_place = |array: &Array| match *array {
-            Array::New(field) => own(system, field).is_some(),
-            _ => false,
-        };
-        Self {
-            solving: StageSolve::of_stage(system, number),
-            compiled,
-            inner,
-            pitches: code.arrays.iter().map(pitch).collect(),
-            code,
-            windows,
-            in_place: program.writes.iter().map(is_in_place).collect(),
-            writes: program.writes.clone(),
-            sources,
-            rows: layouts.rows_of_a_band(system, program, size_of::<T>()),
-        }
-    }
 }
 
 impl<T: StoredType> Cpu<T> {
@@ -541,166 +362,6 @@ impl<T: StoredType> Cpu<T> {
     fn array(&self, array: Array) -> &Padded<T> {
         self.arrays.get(array)
     }
-}
-
-/// How many steps are taken together: as many as are asked for, else as are worth it.
-///
-/// # Errors
-/// Why so many are not.
-pub fn depth(system: &System) -> Result<usize, String> {
-    let [_, ny, _] = system.shape.extents();
-    let reach = rows_of_a_step(system);
-    let together = match system.chain {
-        Depth::Steps(1) => return Ok(1),
-        _ => check_together(system),
-    };
-    match (together, system.chain) {
-        (Err(_), Depth::Auto) => Ok(1),
-        (Err(reason), Depth::Steps(_)) => Err(reason),
-        (Ok(most), Depth::Steps(steps)) if steps > most => {
-            Err(format!("of {ny} rows at most {most} steps are taken together"))
-        }
-        (Ok(_), Depth::Steps(steps)) => Ok(steps),
-        // Of chunks of threads no more than half may be gaps.
-        (Ok(_), Depth::Auto) => {
-            let rows = ny / (2 * rayon::current_num_threads());
-            Ok(pass::fitting(rows, reach, DEPTH.min(staying(system))))
-        }
-    }
-}
-
-/// Bytes of a row of all arrays that steps of a system go through.
-fn row_bytes(system: &System) -> usize {
-    let [.., points] = system.shape.extents();
-    // What is given is read in one step only.
-    let held = system.fields.iter().filter(|field| field.is_held).count();
-    let arrays = system.arrays() - held + system.coefficients.len() + system.works.len();
-    arrays * points * stored(system).bytes()
-}
-
-/// Rows of a band, where several steps are taken together.
-fn band(system: &System) -> usize {
-    (BAND_BYTES / row_bytes(system).max(1)).clamp(pass::BAND, BAND_ROWS)
-}
-
-/// As many steps as have the rows that their stages go through in the caches of a core; any number of steps that have one.
-fn staying(system: &System) -> usize {
-    if !system.is_staged() {
-        return usize::MAX;
-    }
-    let [_, reach, _] = system.program.reach(|_| true);
-    let rows = AT_HAND / row_bytes(system);
-    (rows.saturating_sub(pass::BAND) / (reach * system.stages.len()).max(1)).max(1)
-}
-
-/// Rows around those of a step that all of its stages read, each of the one before.
-fn rows_of_a_step(system: &System) -> usize {
-    let [_, rows, _] = system.program.reach(|_| true);
-    rows * system.stages.len()
-}
-
-/// The most steps that can be taken together, or of which at least the stages follow each other through the rows.
-///
-/// # Errors
-/// Why none can.
-fn check_together(system: &System) -> Result<usize, String> {
-    let [nz, ny, _] = system.shape.extents();
-    let [planes, ..] = system.program.reach(|_| true);
-    let reach = rows_of_a_step(system);
-    system.check_solves_nothing()?;
-    if nz > 1 || planes > 0 || ny == 1 {
-        let what = "steps are taken together on grids of two axes, where no other plane is read";
-        return Err(what.to_owned());
-    }
-    if !RowFunction::<f64>::is_possible() {
-        let what = "steps are taken together by machine code, for which the processor has no AVX2";
-        return Err(what.to_owned());
-    }
-    if system.is_staged() && ny < 2 * reach {
-        return Err(format!("{ny} rows are too few for the stages of a step together"));
-    }
-    Ok(pass::fitting(ny, reach, usize::MAX))
-}
-
-/// The oldest values of a field, if the stage that computes the next ones reads them at the point itself only, and no later
-/// one does: then the next ones are written over them. A field that is held stays where it is.
-fn own(system: &System, field: usize) -> Option<Array> {
-    if system.takes_back() {
-        return None;
-    }
-    let oldest = Array::Field { field, level: system.fields[field].levels - 1 };
-    if system.fields[field].is_held {
-        return Some(oldest);
-    }
-    let writes = system.stages.iter().position(|stage| stage.place_of(field).is_some())?;
-    let may_read = |stage: usize, offset| match stage.cmp(&writes) {
-        Ordering::Less => true,
-        Ordering::Equal => offset == [0; 3],
-        Ordering::Greater => false,
-    };
-    let mut reads = system.stages.iter().enumerate().flat_map(|(stage, program)| {
-        let of_oldest = program.reads().filter(|(array, _)| *array == oldest);
-        of_oldest.map(move |(_, offset)| (stage, offset))
-    });
-    reads.all(|(stage, offset)| may_read(stage, offset)).then_some(oldest)
-}
-
-/// The field whose next values are written over an array.
-fn own_field(system: &System, array: Array) -> Option<usize> {
-    match array {
-        Array::Field { field, .. } if own(system, field) == Some(array) => Some(field),
-        _ => None,
-    }
-}
-
-/// How arrays lie in memory that a step reads.
-fn layout<T: StoredType>(system: &System, is_own: impl Fn(Array) -> bool) -> PaddedLayout {
-    let layout = PaddedLayout::new(system.shape, system.program.reach(is_own), size_of::<T>());
-    layout.apart(RowFunction::<T::Computed>::behind(), size_of::<T>())
-}
-
-/// How a field does: those that are held alike, as several of them may be one array of a tape at different times.
-fn layout_of<T: StoredType>(system: &System, field: usize) -> PaddedLayout {
-    let is_held = |array: Array| match array {
-        Array::Field { field, .. } => system.fields[field].is_held,
-        _ => false,
-    };
-    match system.fields[field].is_held {
-        true => layout::<T>(system, is_held),
-        false => layout::<T>(system, |array| array.is_of_field(field)),
-    }
-}
-
-fn halo<T: StoredType>(boundary: &Boundary, layout: PaddedLayout) -> Option<Halo<T>> {
-    let needed = layout.margins != [0; 3] && !boundary.is_zero();
-    needed.then(|| Halo::new(boundary, layout))
-}
-
-/// Values as they lie in memory.
-fn convert<T: StoredType>(values: &Values) -> Vec<T> {
-    with_values!(values, values => {
-        values.par_iter().map(|value| T::from_f64(Element::to_f64(*value))).collect()
-    })
-}
-
-/// Lines of the cache by which the next array is staggered.
-fn lines(arrays: &mut impl Iterator<Item = usize>) -> usize {
-    arrays.next().map_or(0, |number| number * STAGGER % LINES)
-}
-
-/// A grid with what lies around it.
-fn fill<T: StoredType>(
-    grid: &Grid,
-    layout: PaddedLayout,
-    halo: Option<&Halo<T>>,
-    lines: usize,
-) -> Padded<T> {
-    let mut padded = Padded::staggered(layout, lines);
-    padded.set(&convert(&grid.values));
-    if let Some(halo) = halo {
-        halo.close(&mut padded, true);
-    }
-    padded
 }
 
 /// The present values, read one by one.

@@ -4,9 +4,10 @@
 use std::any::Any;
 use std::time::{Duration, Instant};
 
+use super::arrays::convert;
 use super::stored::StoredType;
 use super::watch::{self, Receivers, Watch};
-use super::{Cpu, View, convert};
+use super::{Cpu, View};
 use crate::checked::System;
 use crate::description::Table;
 use crate::evaluate;

@@ -3,8 +3,9 @@
 
 use num_complex::Complex64;
 
+use super::arrays::convert;
 use super::stored::StoredType;
-use super::{Arrays, Layouts, convert};
+use super::{Arrays, Layouts};
 use crate::checked::System;
 use crate::expression::Array;
 use compute::engine::cpu::padded::Padded;

@@ -11,8 +11,9 @@ use rand_chacha::ChaCha8Rng;
 
 use super::pass::fitting;
 use super::stored::StoredType;
+use super::together::rows_of_a_step;
 use super::watch::Watch;
-use super::{Cpu, check_together, rows_of_a_step, stored};
+use super::{Cpu, check_together, stored};
 use crate::adjoint::{Adjoint, GradientVariables, Misfit};
 use crate::checked::System;
 use crate::start::StartValues;
