@@ -9,7 +9,8 @@
 
 use super::flow::Flow;
 use super::parse::{PtxInstruction, PtxKernel};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Who must execute a collective together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,109 +80,137 @@ pub fn violations(kernel: &PtxKernel) -> Vec<Violation> {
     warp.into_iter().chain(block).collect()
 }
 
-/// The registers that may not be uniform at some point of the kernel.
-type Values<'a> = BTreeMap<&'a str, Value>;
+/// What each register is at some point of the kernel, by its number.
+type Values = Vec<Value>;
+
+/// Where an operand's value comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// It is the same everywhere: a number, a name, a special register.
+    Known(Value),
+    /// A register, by its number.
+    Register(usize),
+}
+
+/// The operands of an instruction.
+struct Operands {
+    read: Vec<Source>,
+    written: Vec<usize>,
+    guard: Option<Source>,
+}
 
 struct Analysis<'a> {
     kernel: &'a PtxKernel,
     scope: Scope,
     flow: Flow,
     post_dominators: Vec<BTreeSet<usize>>,
+    /// Of each instruction.
+    operands: Vec<Operands>,
     /// At the start of each block.
-    entries: Vec<Values<'a>>,
+    entries: Vec<Values>,
+    /// The blocks of which something was learnt since they were looked at.
+    stale: Vec<bool>,
     /// The blocks between a divergent branch and where its ways meet, with the branch's line.
     apart: BTreeMap<usize, usize>,
     /// For each register, how many instructions write it.
-    writers: BTreeMap<&'a str, usize>,
+    writers: Vec<usize>,
 }
 
 impl<'a> Analysis<'a> {
     fn new(kernel: &'a PtxKernel, scope: Scope) -> Self {
         let flow = Flow::new(kernel);
         let post_dominators = flow.post_dominators();
-        let entries = vec![Values::new(); flow.blocks.len()];
-        let mut writers = BTreeMap::new();
+        let mut numbers = HashMap::new();
         for register in kernel.body.iter().flat_map(|instruction| &instruction.written) {
-            *writers.entry(register.as_str()).or_default() += 1;
+            let next = numbers.len();
+            numbers.entry(register.as_str()).or_insert(next);
         }
+        let source = |name: &String| match (special(name, scope), numbers.get(name.as_str())) {
+            (Some(value), _) => Source::Known(value),
+            (None, Some(&number)) => Source::Register(number),
+            (None, None) => Source::Known(Value::Uniform),
+        };
+        let of = |instruction: &PtxInstruction| Operands {
+            read: instruction.read.iter().map(source).collect(),
+            written: instruction.written.iter().map(|name| numbers[name.as_str()]).collect(),
+            guard: instruction.guard.as_ref().map(source),
+        };
+        let operands: Vec<Operands> = kernel.body.iter().map(of).collect();
+        let mut writers = vec![0; numbers.len()];
+        operands.iter().flat_map(|it| &it.written).for_each(|register| writers[*register] += 1);
+        let entries = vec![vec![Value::Uniform; numbers.len()]; flow.blocks.len()];
+        let stale = vec![true; flow.blocks.len()];
         let apart = BTreeMap::new();
-        let mut analysis = Self { kernel, scope, flow, post_dominators, entries, apart, writers };
+        let mut analysis =
+            Self { kernel, scope, flow, post_dominators, operands, entries, stale, apart, writers };
         while analysis.propagate() {}
         analysis
     }
 
     /// One round over all blocks; whether anything was learnt.
     fn propagate(&mut self) -> bool {
-        let before = (self.entries.clone(), self.apart.len());
         for block in 0..self.flow.blocks.len() {
-            let mut values = self.entries[block].clone();
-            for index in self.flow.blocks[block].body.clone() {
-                self.execute(
-                    &self.kernel.body[index],
-                    self.apart.contains_key(&block),
-                    &mut values,
-                );
+            if !std::mem::take(&mut self.stale[block]) {
+                continue;
             }
-            let last = self.flow.blocks[block].body.clone().next_back();
-            let guard = last.and_then(|last| self.kernel.body[last].guard.as_deref());
-            if guard.is_some_and(|guard| self.value(guard, &values) != Value::Uniform) {
+            let mut values = self.entries[block].clone();
+            let body = self.flow.blocks[block].body.clone();
+            for index in body.clone() {
+                self.execute(index, self.apart.contains_key(&block), &mut values);
+            }
+            let last = body.next_back();
+            let guard = last.and_then(|last| self.operands[last].guard);
+            if guard.is_some_and(|guard| value(guard, &values) != Value::Uniform) {
                 let line = self.kernel.body[last.unwrap_or_default()].line;
                 for inside in self.flow.region(block, &self.post_dominators) {
-                    self.apart.entry(inside).or_insert(line);
+                    if let Entry::Vacant(place) = self.apart.entry(inside) {
+                        place.insert(line);
+                        self.stale[inside] = true;
+                    }
                 }
             }
             for &successor in &self.flow.blocks[block].successors {
-                for (&register, &value) in &values {
-                    let known = self.entries[successor].entry(register).or_insert(value);
-                    *known = value.max(*known);
+                for (known, &value) in self.entries[successor].iter_mut().zip(&values) {
+                    if value > *known {
+                        *known = value;
+                        self.stale[successor] = true;
+                    }
                 }
             }
         }
-        before != (self.entries.clone(), self.apart.len())
+        self.stale.contains(&true)
     }
 
-    /// What an instruction does to the registers. Where lanes are apart, a register that other
-    /// instructions write too will differ between those that came here and those that did not.
-    fn execute(&self, instruction: &'a PtxInstruction, apart: bool, values: &mut Values<'a>) {
-        let result = self.result(instruction, values);
-        for register in &instruction.written {
-            let merged = apart && self.writers[register.as_str()] > 1;
+    /// What an instruction, by its number, does to the registers. Where lanes are apart, a register that other instructions write
+    /// too will differ between those that came here and those that did not.
+    fn execute(&self, index: usize, apart: bool, values: &mut Values) {
+        let (result, operands) = (self.result(index, values), &self.operands[index]);
+        for &register in &operands.written {
+            let merged = apart && self.writers[register] > 1;
             // A guarded instruction may leave what was there.
-            let kept = match instruction.guard {
-                Some(_) => self.value(register, values),
-                None => Value::Uniform,
-            };
-            let value = if merged { Value::Divergent } else { result.max(kept) };
-            values.insert(register, value);
-        }
-    }
-
-    fn value(&self, name: &str, values: &Values<'_>) -> Value {
-        match name {
-            "%tid.x" if self.scope == Scope::Warp => Value::ThreadIndex,
-            "%warpid" if self.scope == Scope::Warp => Value::Uniform,
-            "%laneid" | "%warpid" | "%clock" | "%clock64" | "%globaltimer" => Value::Divergent,
-            _ if name.starts_with("%tid") || name.starts_with("%lanemask") => Value::Divergent,
-            _ => values.get(name).copied().unwrap_or(Value::Uniform),
+            let kept = if operands.guard.is_some() { values[register] } else { Value::Uniform };
+            values[register] = if merged { Value::Divergent } else { result.max(kept) };
         }
     }
 
     /// What an instruction computes.
-    fn result(&self, instruction: &PtxInstruction, values: &Values<'_>) -> Value {
+    fn result(&self, index: usize, values: &Values) -> Value {
+        let (instruction, operands) = (&self.kernel.body[index], &self.operands[index]);
         // What one lane of all 32 says.
-        if let ("shfl.sync.idx.b32", [_, source, "31", _]) =
-            (instruction.opcode.as_str(), words(instruction).as_slice())
+        if instruction.opcode == "shfl.sync.idx.b32"
+            && let [_, source, _, _] = operands.read[..]
+            && instruction.read[2] == "31"
         {
-            return self.value(source, values);
+            return value(source, values);
         }
         if FROM_ELSEWHERE.iter().any(|opcode| instruction.is(opcode)) {
             return Value::Divergent;
         }
         // An address that all lanes share holds one value; parameters are the same for all.
-        let read = instruction.read.iter().chain(&instruction.guard);
-        let operands = read.map(|name| self.value(name, values)).max().unwrap_or(Value::Uniform);
-        if operands != Value::ThreadIndex {
-            return operands;
+        let read = operands.read.iter().chain(&operands.guard);
+        let all = read.map(|source| value(*source, values)).max().unwrap_or(Value::Uniform);
+        if all != Value::ThreadIndex {
+            return all;
         }
         let number = instruction.read.last().and_then(|last| number(last));
         let of_the_warp = |opcode: &str, fits: fn(i64) -> bool| {
@@ -210,9 +239,10 @@ impl<'a> Analysis<'a> {
         for (number, block) in self.flow.blocks.iter().enumerate() {
             let mut values = self.entries[number].clone();
             let parted = self.apart.get(&number).copied();
-            for instruction in &self.kernel.body[block.body.clone()] {
-                let guard = instruction.guard.as_deref();
-                let guarded = guard.is_some_and(|it| self.value(it, &values) != Value::Uniform);
+            for index in block.body.clone() {
+                let instruction = &self.kernel.body[index];
+                let guard = self.operands[index].guard;
+                let guarded = guard.is_some_and(|it| value(it, &values) != Value::Uniform);
                 let branch_line = parted.or(guarded.then_some(instruction.line));
                 if let (true, Some(branch_line)) =
                     (scope(instruction) == Some(self.scope), branch_line)
@@ -220,16 +250,29 @@ impl<'a> Analysis<'a> {
                     let (kernel, opcode) = (self.kernel.name.clone(), instruction.opcode.clone());
                     found.push(Violation { kernel, opcode, line: instruction.line, branch_line });
                 }
-                self.execute(instruction, parted.is_some(), &mut values);
+                self.execute(index, parted.is_some(), &mut values);
             }
         }
         found
     }
 }
 
-/// What an instruction reads, as text.
-fn words(instruction: &PtxInstruction) -> Vec<&str> {
-    instruction.read.iter().map(String::as_str).collect()
+/// What a register is that no instruction writes, if it is one of the hardware's.
+fn special(name: &str, scope: Scope) -> Option<Value> {
+    match name {
+        "%tid.x" if scope == Scope::Warp => Some(Value::ThreadIndex),
+        "%warpid" if scope == Scope::Warp => Some(Value::Uniform),
+        "%laneid" | "%warpid" | "%clock" | "%clock64" | "%globaltimer" => Some(Value::Divergent),
+        _ if name.starts_with("%tid") || name.starts_with("%lanemask") => Some(Value::Divergent),
+        _ => None,
+    }
+}
+
+fn value(source: Source, values: &Values) -> Value {
+    match source {
+        Source::Known(value) => value,
+        Source::Register(number) => values[number],
+    }
 }
 
 /// A decimal or hexadecimal number.
