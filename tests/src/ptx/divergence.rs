@@ -154,7 +154,7 @@ impl<'a> Analysis<'a> {
                 continue;
             }
             let mut values = self.entries[block].clone();
-            let body = self.flow.blocks[block].body.clone();
+            let mut body = self.flow.blocks[block].body.clone();
             for index in body.clone() {
                 self.execute(index, self.apart.contains_key(&block), &mut values);
             }
