@@ -233,7 +233,7 @@ impl<T: StoredType> Cpu<T> {
             level: Level::new(),
             numbered: system.numbered(),
             depth: if are_compiled { depth } else { 1 },
-            band: if T::is_narrow() { pass::BAND } else { band(&system) },
+            band: if T::is_narrow() { together::BAND } else { band(&system) },
             follows: follows && are_compiled,
             done: step,
             waits,

@@ -39,10 +39,6 @@ use crate::inside::SETS;
 
 mod rows;
 
-/// Rows that a step takes before the next one, where a chunk takes several, at least: of short rows it takes more, as each band takes some
-/// time before it computes.
-pub const BAND: usize = 8;
-
 /// Chunks for each thread.
 const PARTS: usize = 4;
 
@@ -411,9 +407,4 @@ fn next<'b, T>(
 fn chunks(rows: usize, reach: usize, steps: usize, threads: usize) -> usize {
     let most = rows / (2 * steps * reach).max(1);
     if threads == 1 { 1 } else { (most / 2).min(PARTS * threads).max(most.min(threads)).max(1) }
-}
-
-/// Steps, at most so many, that can be taken together of so many rows.
-pub fn fitting(rows: usize, reach: usize, most: usize) -> usize {
-    (rows / (2 * reach).max(1)).clamp(1, most)
 }

@@ -9,9 +9,8 @@ use half::{bf16, f16};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::pass::fitting;
 use super::stored::StoredType;
-use super::together::rows_of_a_step;
+use super::together::{fitting, rows_of_a_step};
 use super::watch::Watch;
 use super::{Cpu, check_together, stored};
 use crate::adjoint::{Adjoint, GradientVariables, Misfit};

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many steps are taken together, in bands of how many rows.
 
-use super::{pass, stored};
+use super::stored;
 use crate::checked::System;
 use crate::expression::Array;
 use problem::Depth;
 use std::cmp::Ordering;
 use x86_writer::RowFunction;
 
+/// Rows that a step takes before the next one, where a chunk takes several, at least: of short rows it takes more, as each band takes some
+/// time before it computes.
+pub const BAND: usize = 8;
 /// Steps of a plane that are taken together.
 const DEPTH: usize = 8;
 /// Bytes that stages go through while steps are taken together: Yee's grid of 1024 x 1024 in f64 takes 1.1 ms a step with eight steps
@@ -39,7 +42,7 @@ pub fn depth(system: &System) -> Result<usize, String> {
         // Of chunks of threads no more than half may be gaps.
         (Ok(_), Depth::Auto) => {
             let rows = ny / (2 * rayon::current_num_threads());
-            Ok(pass::fitting(rows, reach, DEPTH.min(staying(system))))
+            Ok(fitting(rows, reach, DEPTH.min(staying(system))))
         }
     }
 }
@@ -55,7 +58,7 @@ pub fn row_bytes(system: &System) -> usize {
 
 /// Rows of a band, where several steps are taken together.
 pub fn band(system: &System) -> usize {
-    (BAND_BYTES / row_bytes(system).max(1)).clamp(pass::BAND, BAND_ROWS)
+    (BAND_BYTES / row_bytes(system).max(1)).clamp(BAND, BAND_ROWS)
 }
 
 /// As many steps as have the rows that their stages go through in the caches of a core; any number of steps that have one.
@@ -65,7 +68,7 @@ pub fn staying(system: &System) -> usize {
     }
     let [_, reach, _] = system.program.reach(|_| true);
     let rows = AT_HAND / row_bytes(system);
-    (rows.saturating_sub(pass::BAND) / (reach * system.stages.len()).max(1)).max(1)
+    (rows.saturating_sub(BAND) / (reach * system.stages.len()).max(1)).max(1)
 }
 
 /// Rows around those of a step that all of its stages read, each of the one before.
@@ -94,7 +97,7 @@ pub fn check_together(system: &System) -> Result<usize, String> {
     if system.is_staged() && ny < 2 * reach {
         return Err(format!("{ny} rows are too few for the stages of a step together"));
     }
-    Ok(pass::fitting(ny, reach, usize::MAX))
+    Ok(fitting(ny, reach, usize::MAX))
 }
 
 /// The oldest values of a field, if the stage that computes the next ones reads them at the point itself only, and no later
@@ -126,4 +129,9 @@ pub fn own_field(system: &System, array: Array) -> Option<usize> {
         Array::Field { field, .. } if own(system, field) == Some(array) => Some(field),
         _ => None,
     }
+}
+
+/// Steps, at most so many, that can be taken together of so many rows.
+pub fn fitting(rows: usize, reach: usize, most: usize) -> usize {
+    (rows / (2 * reach).max(1)).clamp(1, most)
 }

@@ -5,8 +5,8 @@
 use super::STAY;
 use super::block::BEHIND;
 use super::code::Reads;
-use super::pass::BAND;
 use super::stored::StoredType;
+use super::together::BAND;
 use crate::expression::Array;
 use crate::program::{Offset, Program};
 use compute::engine::cpu::levels::Level;
