@@ -8,7 +8,8 @@ use tests::cases::{Case, SweepKernel, cases};
 use tests::suite::{Difference, TestCase as _};
 use tests::tier::one_in;
 
-/// Checks one in so many cases of some kernels, each of which must have promised many values.
+/// Checks one in so many cases of some kernels, each of which must have promised many values. An odd number takes cases of both
+/// kinds by turns: with exact sums, and with any.
 fn check_all(one_in: usize, of_family: impl Fn(&SweepKernel) -> bool) {
     for kernel in SweepKernel::all().into_iter().filter(of_family) {
         let points: usize = cases(kernel).iter().step_by(one_in).map(check).sum();
@@ -26,13 +27,13 @@ fn check(case: &Case) -> usize {
 
 #[test]
 fn every_sweep_gives_the_stencil() {
-    check_all(one_in(6), |kernel| matches!(kernel, SweepKernel::Sweep2d { .. }));
+    check_all(one_in(7), |kernel| matches!(kernel, SweepKernel::Sweep2d { .. }));
 }
 
 /// What differs there is how stages are filled.
 #[test]
 fn every_kernel_for_sm_80_gives_the_stencil_there() {
-    Chip::Sm80.with(|| check_all(one_in(8) * 3, |kernel| kernel.runs_on_sm_80()));
+    Chip::Sm80.with(|| check_all(one_in(7) * 3, |kernel| kernel.runs_on_sm_80()));
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn chains_are_not_for_sm_80() {
 
 #[test]
 fn every_chain_gives_the_stencil_step_by_step() {
-    check_all(one_in(10), |kernel| matches!(kernel, SweepKernel::Chain2d { .. }));
+    check_all(one_in(9), |kernel| matches!(kernel, SweepKernel::Chain2d { .. }));
 }
 
 #[test]
